@@ -183,10 +183,12 @@ impl Measure {
         (work > 0).then(|| value / work as f64)
     }
 
-    /// Must histograms of the runs be read for what a study compares, secondary metrics included?
+    /// Must histograms of the runs be read for what a study compares or expects, secondary metrics included?
     pub fn needs_latencies(study: &Study) -> bool {
         let secondary = study.design.secondary.iter().map(|name| Self::named(name));
+        let mut checks = study.expectations.iter().filter_map(|expectation| expectation.check.as_deref());
         std::iter::once(Self::of_study(study)).chain(secondary).any(|measure| measure.is_latency())
+            || checks.any(|check| LATENCIES.iter().any(|(name, ..)| check.contains(name)))
     }
 
     /// Must histograms of the runs be read for it?

@@ -111,9 +111,13 @@ fn answer(answer: &Answer) -> Markup {
     let cautions = answer.cautions.iter().map(|caution| markup!("<li>{}</li>", caution)).collect::<Markup>();
     let listed = (!cautions.is_empty()).then(|| markup!("<ul class=\"cautions\">{}</ul>", cautions));
     let context = markup!("<p class=\"environment\" title=\"{}\">{}</p>", answer.environment, answer.context);
+    let values = said(&answer.values).map(|words| markup!("<p>{}</p>", words));
+    let expected = answer.expected.iter().map(|words| markup!("<p>{}</p>", words)).collect::<Markup>();
     let limit = said(&answer.limit).map(|words| markup!("<p>{}</p>", words));
     let remarks = answer.remarks.iter().map(|remark| markup!("<p class=\"remark\">{}</p>", remark));
-    let lines = [invalid, Some(headline), certainty, listed, Some(context), limit, Some(remarks.collect())];
+    let remarks = Some(remarks.collect());
+    let lines =
+        [invalid, Some(headline), certainty, values, Some(expected), listed, Some(context), limit, remarks];
     let lines = lines.map(|line| markup!("\n{}", line.unwrap_or_default())).into_iter();
     markup!(
         "<section id=\"answer\"><h2><span>1</span> The answer</h2>{}\n</section>\n",

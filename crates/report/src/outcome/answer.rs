@@ -6,7 +6,15 @@ use serde::Serialize;
 use super::contrasts;
 use crate::number::{Decimals, factor, number, p_value, percent};
 use crate::safety;
-use crate::summary::{CeilingLine, CellSummary, InvalidRun, StudySummary, Verdict};
+use crate::summary::{
+    CeilingLine, CellSummary, ExpectationOutcome, ExpectationState, InvalidRun, StudySummary, Verdict,
+};
+
+/// Configurations whose values fit one line.
+const VALUES_MAX: usize = 8;
+
+/// Expected results that are named; more are counted.
+const EXPECTED_MAX: usize = 3;
 
 /// Invalid runs that are named; more are counted.
 const NAMED_MAX: usize = 4;
@@ -29,6 +37,10 @@ pub struct Answer {
     pub headline: String,
     /// How sure that is; empty where the headline says all.
     pub certainty: String,
+    /// The compared value of each configuration, in one line; empty where there are many.
+    pub values: String,
+    /// What became of the expected results, those that did not hold first.
+    pub expected: Vec<String>,
     /// The top wait and the nearest ceiling of the best configuration, with their figures.
     pub limit: String,
     /// What the study did not show, and what else its comparisons came to.
@@ -56,6 +68,8 @@ impl Answer {
             cautions: summary.conditions.cautions.clone(),
             headline,
             certainty,
+            values: values(summary),
+            expected: expected(summary),
             limit: limit(summary, best.or_else(|| best_mean(summary))),
             remarks: summary
                 .verdict
@@ -66,6 +80,39 @@ impl Answer {
                 .collect(),
         }
     }
+}
+
+/// `p99 response time: connections=1 2.10 ms, connections=4 8.30 ms.`
+fn values(summary: &StudySummary) -> String {
+    let known: Vec<(&str, f64)> =
+        summary.cells.iter().filter_map(|cell| Some((cell.label.as_str(), cell.estimate?.mean))).collect();
+    if known.len() < 2 || known.len() > VALUES_MAX {
+        return String::new();
+    }
+    let decimals = Decimals::for_values(known.iter().map(|(_, mean)| *mean));
+    let unit = summary.quantity.unit();
+    let of_one =
+        |(label, mean): &(&str, f64)| format!("{label} {} {unit}", decimals.write(*mean)).trim().to_owned();
+    let named: Vec<String> = known.iter().map(of_one).collect();
+    format!("Mean {}: {}.", summary.quantity.words(), named.join(", "))
+}
+
+/// `Expected "p99 below 10 ms": did not hold (connections=64: 14.1).`
+fn expected(summary: &StudySummary) -> Vec<String> {
+    let with = |state: ExpectationState| {
+        summary.expectations.iter().filter(move |outcome| outcome.state == state).collect::<Vec<_>>()
+    };
+    let (broken, held) = (with(ExpectationState::NotHeld), with(ExpectationState::Held));
+    let of_one = |outcome: &&ExpectationOutcome| {
+        format!("Expected \"{}\": {} ({}).", outcome.claim, outcome.state.words(), outcome.detail)
+    };
+    let mut sentences: Vec<String> = broken.iter().chain(&held).take(EXPECTED_MAX).map(of_one).collect();
+    let more = (broken.len() + held.len()).saturating_sub(sentences.len());
+    if more > 0 {
+        let not_held = broken.len().saturating_sub(EXPECTED_MAX);
+        sentences.push(format!("{more} more expected results, of which {not_held} did not hold."));
+    }
+    sentences
 }
 
 /// The conditions in one line, with the runs per configuration.

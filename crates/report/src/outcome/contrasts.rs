@@ -146,16 +146,15 @@ impl Words<'_> {
     fn chain(&self, steps: &[&Contrast]) -> String {
         let difference = self.difference();
         let words = self.summary.quantity.words();
-        let gains =
-            if self.summary.quantity.is_speed() { "gains".to_owned() } else { format!("gains in {words}") };
         let (better, worse) = (difference.comparative(true), difference.comparative(false));
         let better_count = steps.iter().take_while(|step| verdict(step) == Verdict::Better).count();
         let worse_count = steps.iter().take_while(|step| verdict(step) == Verdict::Worse).count();
         if let Some(last) = steps.last().filter(|_| better_count == steps.len()) {
-            return format!(
-                "{gains} continue up to {}: {better} at each level than at the one before",
-                label(&last.of_candidate)
-            );
+            let last = label(&last.of_candidate);
+            return match self.summary.quantity.is_speed() {
+                true => format!("gains continue up to {last}: {better} at each level than at the one before"),
+                false => format!("{words} is {better} at each level up to {last} than at the one before"),
+            };
         }
         if let Some(last) = steps.last().filter(|_| worse_count == steps.len()) {
             let last = label(&last.of_candidate);
@@ -163,6 +162,9 @@ impl Words<'_> {
                 true => format!("each level up to {last} is {worse} than the one before"),
                 false => format!("{words} is {worse} at each level up to {last} than at the one before"),
             };
+        }
+        if !self.summary.quantity.is_speed() {
+            return self.steps(steps);
         }
         let next = steps[better_count];
         let p = p_of(next).map_or_else(String::new, |p| format!(" ({})", p_value(p)));
@@ -176,7 +178,34 @@ impl Words<'_> {
         });
         match better_count {
             0 => format!("no gain from {} on is shown: {what}{later}", label(&next.of_reference)),
-            _ => format!("{gains} stop at {}: {what}{later}", label(&next.of_reference)),
+            _ => format!("gains stop at {}: {what}{later}", label(&next.of_reference)),
+        }
+    }
+
+    /// `p99 response time is not shown to differ up to rate=400; at rate=1600 it is higher than at rate=400 (p = 0.031)`: for
+    /// what is no speed, where a change may be welcome or not.
+    fn steps(&self, steps: &[&Contrast]) -> String {
+        let words = self.summary.quantity.words();
+        let is_shown = |step: &&&Contrast| matches!(verdict(step), Verdict::Better | Verdict::Worse);
+        let shown: Vec<&&Contrast> = steps.iter().filter(is_shown).collect();
+        let Some(first) = shown.first() else {
+            return format!("no difference in {words} is shown from any level to the next");
+        };
+        let place = steps.iter().position(|step| is_shown(&step)).unwrap_or(0);
+        let p = p_of(first).map_or_else(String::new, |p| format!(" ({})", p_value(p)));
+        let higher = self.difference().comparative(verdict(first) == Verdict::Better);
+        let at = format!(
+            "at {} it is {higher} than at {}{p}",
+            label(&first.of_candidate),
+            label(&first.of_reference)
+        );
+        let more = match shown.len() - 1 {
+            0 => String::new(),
+            more => format!("; {more} later of {} steps differ as well", steps.len()),
+        };
+        match place {
+            0 => format!("{words} changes with the level: {at}{more}"),
+            _ => format!("{words} is not shown to differ up to {}; {at}{more}", label(&first.of_reference)),
         }
     }
 
@@ -261,7 +290,8 @@ impl Words<'_> {
                 Verdict::NoDifferenceShown => {
                     let interval = contrast.comparison.and_then(|comparison| comparison.speed_up_interval);
                     let interval = interval.map_or_else(String::new, |interval| {
-                        format!(" ({})", self.difference().interval(interval))
+                        let ratio = if self.summary.quantity.is_speed() { "" } else { "ratio " };
+                        format!(" ({ratio}{})", self.difference().interval(interval))
                     });
                     let within = contrast.comparison.and_then(|comparison| comparison.within);
                     let within = within.map_or_else(String::new, |margin| {
@@ -344,10 +374,10 @@ fn some(all: &[String], separator: &str) -> String {
     }
 }
 
-/// With a capital letter in front, unless a name of a factor stands there.
+/// With a capital letter in front, unless a name of a factor or a percentile stands there.
 fn capital(text: &str) -> String {
     let first_word = text.split(' ').next().unwrap_or_default();
-    if first_word.contains('=') {
+    if first_word.contains(|letter: char| letter == '=' || letter.is_ascii_digit()) {
         return text.to_owned();
     }
     let mut letters = text.chars();

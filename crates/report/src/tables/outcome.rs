@@ -119,7 +119,11 @@ fn clients_text(clients: &[u32]) -> String {
 fn titled(quantity: Quantity) -> String {
     let words = quantity.words();
     let mut letters = words.chars();
-    let words: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    let words: String = match words.split(' ').next() {
+        // A percentile is written as it is: p99.
+        Some(first) if first.contains(|letter: char| letter.is_ascii_digit()) => words.to_owned(),
+        _ => letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect(),
+    };
     let unit = if quantity.unit().is_empty() { String::new() } else { format!(" in {}", quantity.unit()) };
     format!("{words}{unit} ({})", quantity.name())
 }

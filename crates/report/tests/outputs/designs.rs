@@ -186,3 +186,48 @@ fn a_best_case_that_is_less_safe_says_so() {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("Less safe than others: durability=relaxed: a crash may lose"), "{text}");
 }
+
+/// Values of a metric that is no speed, by level.
+fn bytes(means: &[f64]) -> String {
+    let levels: Vec<i64> = (0..).take(means.len()).collect();
+    let mut results = made_up::study("sizes", vec![factor("connections", levels)], 6);
+    made_up::fill(&mut results, &vec![1.0; means.len()]);
+    for stored in &mut results.runs {
+        let mean = means[stored.run.key.cell_index as usize];
+        stored.run.metrics = vec![results::model::Metric {
+            name: "log_size_bytes".to_owned(),
+            value: mean
+                * (1.0
+                    + 0.01 * f64::from((stored.run.key.block_index * 7 + stored.run.key.cell_index * 3) % 5)),
+            unit: "bytes".to_owned(),
+            source: "test".to_owned(),
+        }];
+    }
+    designed(&mut results, Some("log_size_bytes"), &["previous"]);
+    Answer::of(&summarise(&results, &[])).headline
+}
+
+#[test]
+fn levels_of_what_is_no_speed_are_told_by_where_they_differ() {
+    let headline = bytes(&[1000.0, 1000.0, 2000.0]);
+    assert!(
+        headline.starts_with(
+            "Log size bytes is not shown to differ up to connections=1; at connections=2 it is higher"
+        ),
+        "{headline}"
+    );
+    let headline = bytes(&[1000.0, 2000.0, 2000.0]);
+    assert!(
+        headline.starts_with("Log size bytes changes with the level: at connections=1 it is higher"),
+        "{headline}"
+    );
+    assert_eq!(bytes(&[1000.0; 3]), "No difference in log size bytes is shown from any level to the next.");
+    assert_eq!(
+        bytes(&[1000.0, 2000.0, 4000.0]),
+        "Log size bytes is higher at each level up to connections=2 than at the one before."
+    );
+    assert_eq!(
+        bytes(&[4000.0, 2000.0, 1000.0]),
+        "Log size bytes is lower at each level up to connections=2 than at the one before."
+    );
+}
