@@ -231,3 +231,26 @@ fn levels_of_what_is_no_speed_are_told_by_where_they_differ() {
         "Log size bytes is lower at each level up to connections=2 than at the one before."
     );
 }
+
+#[test]
+fn the_first_section_of_a_page_has_the_values_and_what_became_of_the_expected() {
+    let mut results = made_up::study("p99", vec![factor("rate", [100_i64, 400])], 6);
+    made_up::fill(&mut results, &[0.004, 0.025]);
+    let outcome = report::summary::ExpectationOutcome {
+        claim: "below 10 ms at every rate".to_owned(),
+        state: report::summary::ExpectationState::NotHeld,
+        detail: "25 ms at rate=400".to_owned(),
+    };
+    let summary = summarise(&results, &[outcome]);
+    let page = report::html::page(&report::html::Page {
+        summary: &summary,
+        results: &results,
+        runs: &results.runs,
+        baselines: &[],
+        structures: &[],
+        is_live: false,
+    });
+    let answer = page.split("<section id=\"factors\">").next().unwrap();
+    assert!(answer.contains("Mean elapsed time: rate=100 0.004"), "{answer}");
+    assert!(answer.contains("below 10 ms at every rate&quot;: did not hold (25 ms at rate=400)"), "{answer}");
+}
