@@ -12,18 +12,20 @@ pub(crate) fn is_told(summary: &StudySummary) -> bool {
     summary.latencies.iter().any(|latency| latency.count >= TRANSACTIONS_MIN)
 }
 
-/// All percentiles, of service and of response times.
+/// All percentiles; of an open loop those of service and of response times.
 pub(crate) fn section(summary: &StudySummary) -> Option<Section> {
-    let mut grid =
-        Grid::named_by([("configuration".to_owned(), Align::Left), ("kind".to_owned(), Align::Left)]).with([
-            ("transactions", Align::Right),
-            ("mean", Align::Right),
-            ("p50", Align::Right),
-            ("p90", Align::Right),
-            ("p99", Align::Right),
-            ("p99.9", Align::Right),
-            ("max", Align::Right),
-        ]);
+    let is_open = is_open(summary);
+    let mut keys = vec![("configuration".to_owned(), Align::Left)];
+    keys.extend(is_open.then(|| ("kind".to_owned(), Align::Left)));
+    let mut grid = Grid::named_by(keys).with([
+        ("transactions", Align::Right),
+        ("mean", Align::Right),
+        ("p50", Align::Right),
+        ("p90", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+        ("max", Align::Right),
+    ]);
     for latency in &summary.latencies {
         let figures = [
             latency.mean_ms,
@@ -33,12 +35,20 @@ pub(crate) fn section(summary: &StudySummary) -> Option<Section> {
             latency.p999_ms,
             latency.max_ms,
         ];
-        let mut row = vec![latency.label.clone(), latency.kind.words().to_owned(), latency.count.to_string()];
+        let mut row = vec![latency.label.clone()];
+        row.extend(is_open.then(|| latency.kind.words().to_owned()));
+        row.push(latency.count.to_string());
         row.extend(figures.map(milliseconds));
         grid.push(row);
     }
-    let title = "Latency per transaction in milliseconds, over all counting runs";
+    let kind = if is_open { "Latency" } else { "Service time" };
+    let title = format!("{kind} per transaction in milliseconds, over all counting runs");
     (!grid.rows.is_empty()).then(|| Section::new(title, vec![Block::Grid(grid)]))
+}
+
+/// Were arrivals planned, so that a response time is more than its service time?
+fn is_open(summary: &StudySummary) -> bool {
+    summary.latencies.iter().any(|latency| latency.kind == LatencyKind::ResponseTime)
 }
 
 /// What a client waits, in as few columns as the end of a run has room for.
@@ -46,7 +56,7 @@ pub(crate) fn brief(summary: &StudySummary) -> Option<Section> {
     if !is_told(summary) {
         return None;
     }
-    let is_open = summary.latencies.iter().any(|latency| latency.kind == LatencyKind::ResponseTime);
+    let is_open = is_open(summary);
     let kind = if is_open { LatencyKind::ResponseTime } else { LatencyKind::ServiceTime };
     let mut grid = level_columns(summary).with([
         ("transactions", Align::Right),
