@@ -12,6 +12,7 @@ use crate::engines;
 use crate::exit_status::ExitStatus;
 
 pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<ExitStatus> {
+    engines::require_checkers()?;
     if let Some(engine) = arguments.list {
         return list(engine);
     }

@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &DecodeArguments) -> anyhow::Result<ExitStatus> {
 }
 
 fn decode(arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
+    engines::require_checkers()?;
     let Some(page) = arguments.page.to_str() else { return in_file_of_bytes(&arguments.page) };
     let words: Vec<&str> = page.split(':').collect();
     let shape = PageShape { page_bytes: arguments.page_size, auto_vacuum: arguments.auto_vacuum };
@@ -37,7 +38,7 @@ fn decode(arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
         [file @ .., page] if !file.is_empty() => {
             let file = file.join(":");
             let Ok(page) = page.parse() else { bail!("\"{page}\" is not a page number{hint}") };
-            let mut decoded = decode::file(&engines::CHECKERS, Path::new(&file), page)?;
+            let mut decoded = decode::file(engines::CHECKERS, Path::new(&file), page)?;
             decoded.facts.insert(0, ("file".to_owned(), file));
             Ok(decoded)
         }
@@ -54,7 +55,7 @@ fn in_file_of_bytes(word: &OsStr) -> anyhow::Result<Decoded> {
     let page =
         page.with_context(|| format!("\"{}\" is not a page\nhint: write FILE:PAGE", word.display()))?;
     let file = Path::new(OsStr::from_bytes(file));
-    let mut decoded = decode::file(&engines::CHECKERS, file, page)?;
+    let mut decoded = decode::file(engines::CHECKERS, file, page)?;
     decoded.facts.insert(0, ("file".to_owned(), file.display().to_string()));
     Ok(decoded)
 }

@@ -2,14 +2,17 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
-use report::inventory::{FileInventory, FileTable};
+use report::inventory::FileInventory;
 
 /// Facts and tables of the files of one SQL Server database, or of a backup.
 ///
 /// # Errors
 /// The files cannot be read, or not all of what they say can.
+#[cfg(feature = "checkers")]
 pub(crate) fn inventory(files: &[PathBuf]) -> anyhow::Result<FileInventory> {
+    use anyhow::bail;
+    use report::inventory::FileTable;
+
     let inventory = check_sqlserver::inventory(files)?;
     if let Some(problem) = &inventory.problem {
         let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
@@ -23,4 +26,10 @@ pub(crate) fn inventory(files: &[PathBuf]) -> anyhow::Result<FileInventory> {
         is_heap: table.is_heap,
     });
     Ok(FileInventory { facts: inventory.facts, tables: tables.collect() })
+}
+
+/// Refuses, in a build without the feature `checkers`.
+#[cfg(not(feature = "checkers"))]
+pub(crate) fn inventory(_: &[PathBuf]) -> anyhow::Result<FileInventory> {
+    Err(super::list::without_checkers())
 }

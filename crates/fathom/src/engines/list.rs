@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use check::drill::DrillClass;
-use check::engine::{Probe, ProbeError};
+use check::engine::Probe;
 use check::rule::RuleBook;
 use lab::engine::{Driver, driver_of_address};
 use report::catalogue::Catalogue;
@@ -62,8 +62,25 @@ pub(crate) fn waits() -> Catalogue {
 }
 
 /// Engines whose files are read, in the order in which messages and documents name them.
-pub(crate) static CHECKERS: [&check::Engine; 4] =
-    [&check_sqlite::ENGINE, &check_postgres::ENGINE, &check_sqlserver::ENGINE, &check_innodb::ENGINE];
+#[cfg(feature = "checkers")]
+pub(crate) static CHECKERS: &[&check::Engine] =
+    &[&check_sqlite::ENGINE, &check_postgres::ENGINE, &check_sqlserver::ENGINE, &check_innodb::ENGINE];
+
+/// None: what the demo runs reads no files.
+#[cfg(not(feature = "checkers"))]
+pub(crate) static CHECKERS: &[&check::Engine] = &[];
+
+/// Refuses, in a build without the feature `checkers`, what needs them.
+pub(crate) fn require_checkers() -> anyhow::Result<()> {
+    if cfg!(feature = "checkers") { Ok(()) } else { Err(without_checkers()) }
+}
+
+/// Why a build without the feature `checkers` does not read the files of a database.
+pub(super) fn without_checkers() -> anyhow::Error {
+    anyhow!(
+        "cannot read the files of a database: this build is without the feature \"checkers\"\nhint: build with `cargo build --release -p fathom`"
+    )
+}
 
 /// The rules of all engines whose files are checked, in the order in which they are documented.
 pub(crate) fn rules() -> RuleBook {
@@ -72,14 +89,16 @@ pub(crate) fn rules() -> RuleBook {
 
 /// The checker of an engine.
 pub(crate) fn checker(id: EngineId) -> anyhow::Result<&'static check::Engine> {
+    require_checkers()?;
     let found = CHECKERS.iter().find(|engine| engine.id() == id).copied();
     found.with_context(|| format!("files of {} cannot be checked", id.title()))
 }
 
 /// Looks at a path, and finds the engine that it belongs to.
-pub(crate) fn recognise(path: &Path) -> Result<(Probe, Option<&'static check::Engine>), ProbeError> {
+pub(crate) fn recognise(path: &Path) -> anyhow::Result<(Probe, Option<&'static check::Engine>)> {
+    require_checkers()?;
     let probe = Probe::open(path)?;
-    let engine = check::engine::recognise(&CHECKERS, &probe)?.map(|(engine, _)| engine);
+    let engine = check::engine::recognise(CHECKERS, &probe)?.map(|(engine, _)| engine);
     Ok((probe, engine))
 }
 

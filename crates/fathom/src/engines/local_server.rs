@@ -1,8 +1,8 @@
 //! The files of a running PostgreSQL server, found by its address: they must be on this machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use lab_postgres::ServerLocation;
 use results::EngineId;
 
@@ -35,14 +35,7 @@ impl LocalServer {
                 server.server
             );
         };
-        let cluster = check_postgres::Cluster::open(&directory).with_context(|| {
-            format!(
-                "could not open the data directory \"{}\" of {} on this machine\nhint: run fathom on the machine of the server, as a user who may read it, or name a base backup",
-                directory.display(),
-                server.server
-            )
-        })?;
-        let found = cluster.control.map(|control| control.system_identifier);
+        let found = system_identifier(&directory, &server.server)?;
         if server.system_identifier.is_some() && found != server.system_identifier {
             bail!(
                 "directory \"{}\" on this machine does not belong to {}: the system identifiers differ\nhint: run fathom on the machine of the server",
@@ -57,4 +50,24 @@ impl LocalServer {
     pub(crate) fn name(&self) -> String {
         format!("{}://{}", url_scheme(), self.server.server)
     }
+}
+
+/// What the files of a data directory say that they are the files of.
+#[cfg(feature = "checkers")]
+fn system_identifier(directory: &Path, server: &str) -> anyhow::Result<Option<u64>> {
+    use anyhow::Context;
+
+    let cluster = check_postgres::Cluster::open(directory).with_context(|| {
+        format!(
+            "could not open the data directory \"{}\" of {server} on this machine\nhint: run fathom on the machine of the server, as a user who may read it, or name a base backup",
+            directory.display(),
+        )
+    })?;
+    Ok(cluster.control.map(|control| control.system_identifier))
+}
+
+/// Refuses, in a build without the feature `checkers`.
+#[cfg(not(feature = "checkers"))]
+fn system_identifier(_: &Path, _: &str) -> anyhow::Result<Option<u64>> {
+    Err(super::list::without_checkers())
 }

@@ -6,6 +6,6 @@ mod list;
 pub(crate) mod local_server;
 
 pub(crate) use list::{
-    CHECKERS, DRIVERS, checker, drill_classes, names, of_address, recognise, rules, target, target_words,
-    url_example, waits,
+    CHECKERS, DRIVERS, checker, drill_classes, names, of_address, recognise, require_checkers, rules, target,
+    target_words, url_example, waits,
 };
