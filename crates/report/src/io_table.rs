@@ -262,23 +262,44 @@ fn sync_cells(row: &IoSyncRow) -> Vec<String> {
     ]
 }
 
-/// One line for each thing that speaks against some rows, with their numbers from 1.
+/// One line for each kind of thing that speaks against some rows, with their numbers from 1: the first with its values, the others
+/// by number.
 fn notes<'a>(noun: &str, flags_by_row: impl Iterator<Item = &'a Vec<String>>) -> Vec<String> {
-    let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
+    struct Note<'a> {
+        kind: String,
+        text: &'a str,
+        rows: Vec<usize>,
+        similar: Vec<usize>,
+    }
+    let mut notes: Vec<Note<'_>> = Vec::new();
     for (index, flags) in flags_by_row.enumerate() {
         for flag in flags {
-            let number = (index + 1).to_string();
-            match notes.iter_mut().find(|(text, _)| text == flag) {
-                Some((_, rows)) => rows.push(number),
-                None => notes.push((flag, vec![number])),
+            let kind = without_values(flag);
+            match notes.iter_mut().find(|note| note.kind == kind) {
+                Some(note) if note.text == flag => note.rows.push(index + 1),
+                Some(note) => note.similar.push(index + 1),
+                None => notes.push(Note { kind, text: flag, rows: vec![index + 1], similar: Vec::new() }),
             }
         }
     }
-    let line = |(flag, rows): (&str, Vec<String>)| {
+    let numbers = |rows: &[usize]| {
         let plural = if rows.len() > 1 { "s" } else { "" };
-        format!("{noun}{plural} {}: {}", rows.join(", "), plain(flag))
+        let rows: Vec<String> = rows.iter().map(usize::to_string).collect();
+        format!("{noun}{plural} {}", rows.join(", "))
+    };
+    let line = |note: Note<'_>| {
+        let similar = match note.similar.is_empty() {
+            true => String::new(),
+            false => format!("; similar: {}", numbers(&note.similar)),
+        };
+        format!("{}: {}{similar}", numbers(&note.rows), plain(note.text))
     };
     notes.into_iter().map(line).collect()
+}
+
+/// A sentence without its numbers: what two rows have in common that differ in values alone.
+fn without_values(flag: &str) -> String {
+    flag.chars().filter(|letter| !letter.is_ascii_digit() && !"+-.".contains(*letter)).collect()
 }
 
 /// Lines of a table: words left, numbers right, two spaces between.

@@ -210,6 +210,16 @@ fn the_page_is_legible_on_a_phone_and_in_the_dark() {
         && one.getBoundingClientRect().right > 391).map(one => one.tagName + ' ' + one.className + ' ' + one.textContent.slice(0, 40))";
     assert_eq!(browser.value(wide), json!([]));
     assert_eq!(browser.value("document.scrollingElement.scrollWidth"), json!(390));
+    // The name of a row and its first value are seen without scrolling, and names are not broken into letters.
+    browser.value("document.querySelectorAll('details').forEach(folded => folded.open = true)");
+    let unseen = "[...document.querySelectorAll('table:not(.stack) tbody tr')].filter(row => row.cells.length > 1).filter(row => {
+        const scroll = row.closest('.scroll').getBoundingClientRect();
+        const name = document.createRange();
+        name.selectNodeContents(row.cells[0]);
+        const lines = name.getBoundingClientRect().height / 18;
+        return row.cells[1].getBoundingClientRect().left + 20 > scroll.right || lines > 2 + row.cells[0].textContent.length / 8;
+    }).map(row => row.textContent.slice(0, 60))";
+    assert_eq!(browser.value(unseen), json!([]));
     let small = "[...document.querySelectorAll('svg.chart text')].filter(text => text.getBoundingClientRect().width > 0)
         .map(text => parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.getBoundingClientRect().width / 480)
         .filter(size => size < 9).length";

@@ -38,7 +38,7 @@ fn head(summary: &StudiesSummary) -> Section {
     };
     let items = summary.studies.iter().enumerate().map(side).collect();
     let title = format!("Comparison of {} over {} studies", summary.measure.name, summary.studies.len());
-    Section::new(title, vec![Block::Items(items)])
+    Section::new(title, vec![Block::Items(items)]).named(SectionId::Sides)
 }
 
 fn grid_of_studies<'a>(first: &str, names: impl Iterator<Item = &'a str>) -> Grid {

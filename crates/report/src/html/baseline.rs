@@ -65,11 +65,16 @@ fn answer(table: &IoTable) -> Markup {
     )
 }
 
-/// Its part of the page of a study: everything below one heading.
+/// Its part of the page of a study: the chart, and everything else folded.
 pub(super) fn part(table: &IoTable, index: usize, definitions: &Definitions) -> Markup {
     let mut html = markup!("<h3>Baseline: {}</h3>", table.title);
     html.push(&charts(&[matrix(table)]));
-    html.extend(folded(table, index, definitions));
+    let tables: Markup = folded(table, index, definitions).collect();
+    html.push(&markup!(
+        "<details id=\"io-{}\"><summary>All values of the baseline</summary>{}</details>",
+        index,
+        tables
+    ));
     html
 }
 

@@ -157,14 +157,18 @@ fn stretches(series: &Series) -> Vec<Stretch> {
 
 fn document(title: &str, kicker: &str, sections: &[Section], pictures: &Markup) -> String {
     let definitions = Definitions::load();
-    let shown: Vec<&Section> = sections.iter().filter(|section| !section.blocks.is_empty()).collect();
+    let mut shown: Vec<&Section> = sections.iter().filter(|section| !section.blocks.is_empty()).collect();
+    // What came out first, what was compared last.
+    shown.sort_by_key(|section| match section.id {
+        SectionId::Verdict => 0,
+        SectionId::Sides => 2,
+        _ => 1,
+    });
     let mut parts: Vec<Markup> = shown
         .iter()
         .map(|section| markup!("<h2>{}</h2>{}", section.title, tables::blocks(section, &definitions)))
         .collect();
-    // The pictures belong to what came out: the verdict, which stands behind what changed around it.
-    let place = shown.iter().position(|section| section.id == SectionId::Verdict).unwrap_or(0);
-    match parts.get_mut(place) {
+    match parts.first_mut() {
         Some(part) => part.push(pictures),
         None => parts.push(pictures.clone()),
     }

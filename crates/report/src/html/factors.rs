@@ -55,8 +55,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
         maps.collect::<Markup>()
     );
     html.push(&shown(summary, Destination::PageFactors, definitions));
-    html.push(&metric_charts(page));
-    html.push(&metrics::html(summary, definitions));
+    html.push(&metrics::html(summary, &metric_charts(page), definitions));
     html
 }
 

@@ -7,15 +7,15 @@ use crate::number::{Unit, exact, human};
 use crate::summary::{MetricSummary, StudySummary};
 use crate::tables::metrics::{constant, ordered};
 
-/// The table with a row for each metric; what never differs in a table of its own.
-pub(super) fn html(summary: &StudySummary, definitions: &Definitions) -> Markup {
+/// The charts of some metrics, the table with a row for each that differs, and what never differs in a sentence.
+pub(super) fn html(summary: &StudySummary, charts: &Markup, definitions: &Definitions) -> Markup {
     let known = ordered(summary);
     let (same, shown): (Vec<&MetricSummary>, Vec<&MetricSummary>) =
         known.iter().partition(|metric| constant(metric).is_some());
     if known.is_empty() {
         return Markup::default();
     }
-    let mut html = Markup::default();
+    let mut html = charts.clone();
     if !shown.is_empty() {
         html.push(&differing(summary, &shown, definitions));
     }
