@@ -18,7 +18,7 @@ use stats::family::judge_apart;
 use crate::comparison::{Side, changes, direction, restrict_to_cell};
 use crate::summary::{ALPHA, Estimate, Range, geometric_mean};
 
-pub(crate) use sections::{outcome, sections};
+pub(crate) use sections::{BARS, outcome, sections};
 pub use series::{HISTORY_VERSION, History, LevelChange, Point, Series};
 
 /// What identifies a series: target, scale and every parameter.

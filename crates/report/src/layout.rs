@@ -75,6 +75,8 @@ pub(crate) enum SectionId {
     Sides,
     /// Waits of both sides of a pair.
     Waits,
+    /// How the tables are read.
+    Notes,
 }
 
 /// A titled part of an output; one without blocks is left out.

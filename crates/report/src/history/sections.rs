@@ -1,9 +1,12 @@
 //! The history laid out: one table per series, with a bar that starts at zero and the changes marked.
 
 use super::{History, LevelChange, Point, Series};
-use crate::layout::{Align, Block, Grid, Section};
+use crate::layout::{Align, Block, Grid, Section, SectionId};
 use crate::number::{Decimals, number, p_value, percent};
 use crate::tables::{moment, or_dash};
+
+/// Header of the bars.
+pub(crate) const BARS: &str = "from zero";
 
 /// Cells of the longest bar.
 const BAR_MAX: usize = 14;
@@ -76,10 +79,10 @@ fn of_series(history: &History, series: &Series) -> Option<Section> {
         ("made", Align::Left),
         ("n", Align::Right),
         (mean.as_str(), Align::Right),
-        ("from zero", Align::Left),
+        (BARS, Align::Left),
         ("% vs previous", Align::Right),
-        ("runs say", Align::Left),
-        ("level", Align::Right),
+        ("verdict", Align::Left),
+        ("change point", Align::Right),
     ]);
     let means = || series.points.iter().map(|point| point.geometric_mean);
     let (decimals, largest) = (Decimals::for_values(means()), means().fold(0.0, f64::max));
@@ -131,14 +134,14 @@ fn notes(history: &History) -> Section {
     let better = if history.measure.is_smaller_better { "Smaller" } else { "Larger" };
     let level = number(100.0 * history.alpha);
     let text = format!(
-        "{better} is better. Means and percentages are of geometric means. A series has the same target, scale and parameters. \"Runs say\" \
+        "{better} is better. Means and percentages are of geometric means. A series has the same target, scale and parameters. \"Verdict\" \
          compares the runs of a study with those of the one before, as `fathom compare` does (permutation test, Holm over \
-         the series; over many studies about {level} % of these give a false alarm). \"Level\" marks where the geometric mean of \
-         the studies has a change point (E-divisive, permutation of the studies, {level} % over all series; at least {} \
+         the series; over many studies about {level} % of these give a false alarm). \"Change point\" marks where the geometric mean of \
+         the studies changes for good (E-divisive, permutation of the studies, {level} % over all series; at least {} \
          studies).",
         history.studies_min
     );
-    Section::new("How to read this", vec![Block::Paragraph(text)])
+    Section::new("How to read this", vec![Block::Paragraph(text)]).named(SectionId::Notes)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::shell::shelled;
 use super::tables;
 use crate::comparison::{InStudy, StudiesSummary, studies_sections};
 use crate::history::{self, History, Series};
-use crate::layout::{Section, SectionId};
+use crate::layout::{Block, Section, SectionId};
 use crate::number::number;
 use crate::summary::geometric_mean;
 
@@ -62,8 +62,39 @@ pub fn history(history: &History) -> String {
     let note = if note.is_empty() { Markup::default() } else { markup!("<p class=\"note\">{}</p>", note) };
     let drawn: Markup = charts.iter().filter_map(|(series, chart)| picture(series, chart)).collect();
     let pictures = markup!("<div class=\"charts\">{}</div>{}", drawn, note);
-    let title = format!("History of {}", history.measure.name);
-    document(&title, &history.experiment, &history::sections(history), &pictures)
+    let title =
+        format!("{}: {} over {} studies", history.experiment, history.measure.name, history.study_count);
+    let definitions = Definitions::load();
+    let mut sentences = history::outcome(history).into_iter();
+    let headline = sentences.next().unwrap_or_default();
+    let more: Markup = sentences.map(|sentence| markup!("<p>{}</p>", sentence)).collect();
+    let mut parts =
+        vec![markup!("<h2>Result</h2><p class=\"headline\">{}</p>{}{}", headline, more, pictures)];
+    let mut values = Markup::default();
+    for (place, mut section) in history::sections(history).into_iter().enumerate().skip(1) {
+        section.blocks.iter_mut().for_each(without_bars);
+        if section.id == SectionId::Notes {
+            values.push(&tables::blocks(&section, &definitions));
+        } else {
+            let is_open = history.series.len() <= SERIES_OPEN_MAX;
+            values.push(&tables::folded(&format!("series-{place}"), &section, &definitions, is_open));
+        }
+    }
+    parts.push(markup!("<h2>Values</h2>{}", values));
+    shelled(&title, "history", &parts, &definitions)
+}
+
+/// Series up to which their tables are open.
+const SERIES_OPEN_MAX: usize = 2;
+
+/// Bars made of characters are for terminals: the page has charts.
+fn without_bars(block: &mut Block) {
+    let Block::Grid(grid) = block else { return };
+    let Some(bars) = grid.columns.iter().position(|(name, _)| name == history::BARS) else { return };
+    grid.columns.remove(bars);
+    for row in &mut grid.rows {
+        row.remove(bars);
+    }
 }
 
 /// One chart per configuration, and the sentence that they have axes of their own, or nothing where they share one.

@@ -299,6 +299,11 @@ fn a_change_of_the_level_is_marked_once_where_it_is_with_what_changed() {
     assert_eq!((point.study_id, change.is_better, change.changes[0].name.as_str()), (6, false, "kernel"));
     assert!((change.difference_percent - 30.0).abs() < 1.0);
     assert_eq!(point.vs_previous, Some(Verdict::Worse));
+    let page = html::history(&history);
+    assert!(page.contains("<h1>populate-batch: elapsed_s over 10 studies</h1>"), "{page}");
+    assert!(page.contains("<p class=\"headline\">batch_size=1: worse by 30.0 % since study 6"));
+    // Bars of characters are for terminals.
+    assert!(!page.contains('█') && page.contains("<details id=\"series-1\""));
     insta::assert_snapshot!(text::history(&history));
 }
 
