@@ -23,11 +23,11 @@ fn the_index_names_result_state_duration_and_date_and_links_to_every_page() {
     let rows = browser.value(ROWS);
     let study = rows[0].as_array().unwrap();
     assert_eq!(study[0], json!("1"));
-    assert!(study[2].as_str().unwrap().starts_with("better than connections=1 batch_size=1: "), "{study:?}");
+    assert!(study[2].as_str().unwrap().starts_with("Better than connections=1 batch_size=1: "), "{study:?}");
     assert_eq!(study[3], json!("complete, 42 of 42 runs, 1 excluded"));
     assert!(study[4].as_str().unwrap().ends_with(" s"), "{study:?}");
     assert_eq!(study[6], json!("2026-11-20 10:00"));
-    assert!(rows[1][2].as_str().unwrap().starts_with("no damage found"), "{rows}");
+    assert!(rows[1][2].as_str().unwrap().starts_with("No damage found"), "{rows}");
     assert!(rows[2][2].as_str().unwrap().contains("IOPS"), "{rows}");
     // Sections that hold something, and nothing else: no box of definitions, no other empty one.
     let titles = "[...document.querySelectorAll('main h2')].map(title => title.textContent)";

@@ -120,7 +120,7 @@ fn studies(lines: &[StudyLine]) -> Option<Markup> {
         ("state", "l i"),
         ("took", "r i"),
         ("engine", "l i"),
-        ("date", "l i"),
+        ("date", "l i d"),
     ];
     let row = |line: &StudyLine| {
         let id = line.id.0;
@@ -131,10 +131,10 @@ fn studies(lines: &[StudyLine]) -> Option<Markup> {
                 "<a href=\"/study/{}\">{}</a><div class=\"faint\">{}{}</div>",
                 id,
                 title,
-                line.experiment,
+                if *title == line.experiment { "" } else { line.experiment.as_str() },
                 more(line)
             ),
-            markup!("{}", line.verdict),
+            markup!("{}", sentence(&line.verdict)),
             state(line),
             line.duration_s.map_or_else(Markup::default, |seconds| markup!("{}", duration(seconds))),
             markup!("{}", line.target),
@@ -171,6 +171,13 @@ fn more(line: &StudyLine) -> Markup {
     [scale, compare, history].into_iter().flatten().collect()
 }
 
+/// A result with a capital letter and without a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.trim_end_matches('.').chars();
+    let first: String = letters.next().map(|letter| letter.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}", letters.as_str())
+}
+
 /// The day and the minute; the whole moment on hover.
 fn date(at: &str) -> Markup {
     let whole = moment(at);
@@ -184,10 +191,10 @@ fn checks(checks: &[StoredCheck]) -> Option<Markup> {
         ("database", "w"),
         ("result", "w"),
         ("level", "l i"),
-        ("pages", "r i"),
+        ("size", "r i"),
         ("took", "r i"),
         ("engine", "l i"),
-        ("date", "l i"),
+        ("date", "l i d"),
     ];
     let row = |check: &StoredCheck| {
         let report = &check.report;
@@ -196,9 +203,9 @@ fn checks(checks: &[StoredCheck]) -> Option<Markup> {
         vec![
             markup!("{}", check.id),
             place("check", check.id, &check.place),
-            markup!("<span class=\"{}\">{}</span>", class, verdict.text),
+            markup!("<span class=\"{}\">{}</span>", class, sentence(&verdict.text)),
             markup!("{}", report.level.name()),
-            markup!("{}", thousands(report.accounting.page_count)),
+            markup!("{}", counted(report.accounting.page_count, "page")),
             markup!("{}", duration(report.counters.elapsed_ns as f64 / 1e9)),
             markup!("{}", report.engine_id().map_or(report.engine.as_str(), |engine| engine.title())),
             date(&check.stored_at),
@@ -220,7 +227,7 @@ fn baselines(baselines: &[Baseline]) -> Option<Markup> {
         vec![
             markup!("{}", baseline.number.unwrap_or_default()),
             place("io", baseline.number.unwrap_or_default(), &table.target),
-            markup!("{}", io_table::answer(table).into_iter().next().unwrap_or_default()),
+            markup!("{}", sentence(&io_table::answer(table).into_iter().next().unwrap_or_default())),
             markup!("{}{}", counted(count as u64, "row"), flagged),
             markup!("{}", table.device.as_deref().unwrap_or_default()),
             date(&baseline.began_at),
@@ -236,14 +243,14 @@ fn structures(structures: &[StoredStructure]) -> Option<Markup> {
         ("result", "w"),
         ("mode", "l i"),
         ("engine", "l i"),
-        ("date", "l i"),
+        ("date", "l i d"),
     ];
     let row = |stored: &StoredStructure| {
         let report = &stored.report;
         vec![
             markup!("{}", stored.id),
             place("structure", stored.id, &stored.place),
-            markup!("{}", structure::answer(report).into_iter().next().unwrap_or_default()),
+            markup!("{}", sentence(&structure::answer(report).into_iter().next().unwrap_or_default())),
             markup!("{}", report.mode.name()),
             markup!("{}", report.engine_id().map_or(report.engine.as_str(), |engine| engine.title())),
             date(&stored.stored_at),

@@ -82,7 +82,8 @@ fn computed(store: &Store, stored: &StoredStudy, has_writer: Option<bool>) -> an
         done: progress.done,
         planned: progress.planned,
         counting: progress.counting,
-        duration_s: progress.duration_s,
+        // Imported tables have no times.
+        duration_s: progress.duration_s.filter(|seconds| *seconds > 0.0),
         created_at: stored.study.created_at.clone(),
         verdict: report::outcome::phrase(&summary),
         previous: None,

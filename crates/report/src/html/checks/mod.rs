@@ -90,8 +90,14 @@ fn extent(check: &StoredCheck) -> String {
             format!("{verified} of {total} {name}")
         })
         .collect();
+    let accounting = &report.accounting;
+    let missed = accounting.unreached_count + accounting.unreadable_count;
     let verified = match shares.is_empty() {
-        true => format!("{} read", counted(report.accounting.page_count, "page")),
+        true => format!(
+            "{} of {} read",
+            thousands(accounting.page_count.saturating_sub(missed)),
+            counted(accounting.page_count, "page")
+        ),
         false => format!("verified {}", shares.join(", ")),
     };
     format!("Level {}: {verified}, in {seconds}.", report.level.name())
