@@ -211,8 +211,7 @@
       charts = [];
       plot.replaceChildren();
       if (!shown.length) { plot.append(make("p", { className: "absent", textContent: "No counter is chosen." })); return; }
-      const clocks = shown.map((line) => data.clocks[line.series.clock]);
-      const whole = [Math.min(...clocks.map((clock) => clock[0])), Math.max(...clocks.map((clock) => clock.at(-1)))];
+      const last = Math.max(...shown.map((line) => data.clocks[line.series.clock].at(-1)), ...state.runs.map((id) => runById.get(id).seconds));
       for (const counter of new Set(shown.map((line) => line.counter))) {
         const { scale, title } = data.counters[counter];
         const drawn = shown.filter((line) => line.counter === counter);
@@ -220,20 +219,19 @@
         const joined = uPlot.join(drawn.map((line) => [data.clocks[line.series.clock], scaled(line)]), drawn.map(() => [2]));
         const box = make("div", {}, make("p", { className: "named", textContent: title }));
         plot.append(box);
-        charts.push(new uPlot(options(counter, drawn, whole, box.clientWidth), joined, box));
+        charts.push(new uPlot(options(counter, drawn, [joined[0][0], joined[0].at(-1), last], box.clientWidth), joined, box));
       }
     }
 
-    function options(counter, drawn, whole, width) {
+    function options(counter, drawn, [from, to, last], width) {
       const { scale, name } = data.counters[counter];
-      const end = Math.max(whole[1], ...state.runs.map((id) => runById.get(id).seconds));
       const top = scale * Math.max(...drawn.map((line) => line.series.figures[3]));
       const low = scale * Math.min(0, ...drawn.map((line) => line.series.figures[2]));
       const lines = { grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, stroke: css("--faint"), font: "12px system-ui", labelFont: "12px system-ui" };
       return {
         width: Math.max(240, width), height: 150, legend: { show: false },
         scales: {
-          x: { time: false, range: (u, min, max) => (min <= whole[0] && max >= whole[1] ? [0, end] : [min, max]) },
+          x: { time: false, range: (u, min, max) => (min <= from && max >= to ? [0, last] : [min, max]) },
           y: { range: [low, top > low ? low + (top - low) * 1.08 : low + 1] },
         },
         cursor: { drag: { x: true, y: false, uni: 10 }, points: { size: 7 }, y: false, dataIdx: (u, series, index) => nearest(u.data[0], u.data[series], u.data[0][index]) ?? index },

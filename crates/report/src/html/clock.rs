@@ -132,7 +132,7 @@ fn picture(title: &str, run: &Run, definitions: &Definitions) -> Option<Markup> 
     chosen.truncate(PANELS_MAX);
     let panel = |(series, figures): &(&Series, Figures)| {
         definitions.header(&series.name);
-        let unit = Unit::of(&series.unit, [figures.max]);
+        let unit = Unit::of_named(&series.name, &series.unit, [figures.max]);
         let written = |value: f64| short(unit.value(value));
         let points = thin(series, series.values.len().div_ceil(POINTS_MAX));
         Panel {

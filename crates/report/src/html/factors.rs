@@ -138,13 +138,15 @@ fn dots(page: &Page<'_>, cell_index: u32, unit: &Unit) -> Vec<Dot> {
         .collect()
 }
 
+/// Charts with their headings; the first says what all of them show.
 fn drawn(facets: &Facets, caption: &Markup) -> Markup {
-    let one = |(heading, chart): &(String, super::chart::levels::LevelChart)| {
-        let svg = chart.draw()?;
+    let svgs = facets.charts.iter().filter_map(|(heading, chart)| Some((heading, chart.draw()?)));
+    let one = |(place, (heading, svg)): (usize, (&String, Markup))| {
         let bold = if heading.is_empty() { Markup::default() } else { markup!("<b>{}</b> ", heading) };
-        Some(figure(&svg, &markup!("{}{}", bold, caption)))
+        let caption = if place == 0 { caption.clone() } else { Markup::default() };
+        figure(&svg, &markup!("{}{}", bold, caption))
     };
-    facets.charts.iter().filter_map(one).collect()
+    svgs.enumerate().map(one).collect()
 }
 
 /// The same on logarithms where small values would vanish. A symmetric interval would reach below zero there: the
@@ -265,7 +267,7 @@ fn metric_charts(page: &Page<'_>) -> Markup {
     let mut html = Markup::default();
     for metric in DRAWN.iter().filter_map(differs).take(DRAWN_MAX) {
         let highs = metric.cells.iter().flatten().map(|estimate| estimate.max);
-        let unit = Unit::of(&metric.unit, highs);
+        let unit = Unit::of_named(&metric.name, &metric.unit, highs);
         let title = format!("{}, mean per run", unit.titled(&metric.name));
         let facets = facets(summary, Roles::of(&summary.factors, contrasts(page)), &title, |cell, index| {
             let estimate = metric.cells.get(index).copied().flatten();

@@ -116,15 +116,22 @@ fn percentiles(page: &Page<'_>) -> Markup {
         }
     }
     share_axis(&mut charts);
-    let draw = |(heading, chart): &(String, LevelChart)| {
-        let note = markup!(
-            "<b>{}</b> Large marks are percentiles of all transactions of the counting runs, small points p99 of each \
-             run. A percentile that too few transactions reach is left out.",
-            heading
-        );
-        Some(figure(&chart.draw()?, &note))
+    let draw = |(heading, chart): &(String, LevelChart)| Some((heading.clone(), chart.draw()?));
+    noted(
+        charts.iter().filter_map(draw),
+        "Large marks are percentiles of all transactions of the counting runs, small points p99 of each run. A percentile \
+         that too few transactions reach is left out.",
+    )
+}
+
+/// Pictures of one kind, each with its heading; the first says what it shows.
+fn noted(pictures: impl Iterator<Item = (String, Markup)>, note: &str) -> Markup {
+    let one = |(place, (heading, svg)): (usize, (String, Markup))| {
+        let words = if place == 0 { note } else { "" };
+        let bold = if heading.is_empty() { Markup::default() } else { markup!("<b>{}</b> ", heading) };
+        figure(&svg, &markup!("{}{}", bold, words))
     };
-    charts.iter().filter_map(draw).collect()
+    pictures.enumerate().map(one).collect()
 }
 
 /// The percentile of each counting run.
@@ -166,10 +173,9 @@ fn distributions(page: &Page<'_>) -> Markup {
             ..Dimension::default()
         };
         let chart = CurveChart { x, y, curves, ..CurveChart::default() };
-        let note = markup!("<b>{}</b> Cumulative distribution (CDF); marks are p50, p90 and p99.", heading);
-        Some(figure(&chart.draw(HEIGHT)?, &note))
+        Some((heading, chart.draw(HEIGHT)?))
     };
-    groups.into_iter().filter_map(draw).collect()
+    noted(groups.into_iter().filter_map(draw), "Cumulative distribution (CDF); marks are p50, p90 and p99.")
 }
 
 fn distribution(name: String, colour: usize, histogram: &LatencyHistogram) -> Curve {
@@ -241,15 +247,15 @@ fn against_throughput(page: &Page<'_>) -> Markup {
             y: Dimension { scale: Scale::Logarithmic, ..Dimension::default() },
             curves: PERCENTILES.into_iter().take(3).enumerate().map(curve).collect(),
         };
-        let note = markup!(
-            "<b>{}</b> One mark per level of {}, in its order. Where the line rises without going right, more work is asked \
-             for than is done.",
-            heading,
-            name
-        );
-        Some(figure(&chart.draw(HEIGHT)?, &note))
+        Some((heading, chart.draw(HEIGHT)?))
     };
-    groups.into_iter().filter_map(draw).collect()
+    noted(
+        groups.into_iter().filter_map(draw),
+        &format!(
+            "One mark per level of {name}, in its order. Where the line rises without going right, more work is asked for \
+             than is done."
+        ),
+    )
 }
 
 /// Mean transactions per second of the counting runs.

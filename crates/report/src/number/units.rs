@@ -39,6 +39,12 @@ impl Unit {
         }
     }
 
+    /// As [`Unit::of`], but a name that ends in its unit of time keeps it: `latency_p99_ms`.
+    pub fn of_named(name: &str, unit: &str, values: impl IntoIterator<Item = f64>) -> Self {
+        let is_told = matches!(unit, "s" | "ms") && stem(name).ends_with(&format!("_{unit}"));
+        if is_told { Self { factor: 1.0, words: unit.to_owned() } } else { Self::of(unit, values) }
+    }
+
     /// The unit alone; empty for counts.
     pub fn words(&self) -> &str {
         &self.words
@@ -47,7 +53,7 @@ impl Unit {
     /// A name with the unit behind it, unless it ends in the unit: `WAL written [MiB]`, `latency_p99_ms`.
     pub fn titled(&self, name: &str) -> String {
         let ending = format!("_{}", self.words.replace(' ', "_"));
-        let is_told = self.words.is_empty() || name.ends_with(&ending);
+        let is_told = self.words.is_empty() || stem(name).ends_with(&ending);
         if is_told { name.to_owned() } else { format!("{name} [{}]", self.words) }
     }
 
@@ -61,6 +67,11 @@ impl Unit {
         let number = grouped(self.value(stored));
         if self.words.is_empty() { number } else { format!("{number} {}", self.words) }
     }
+}
+
+/// What stands before the dot that names a device.
+fn stem(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
 }
 
 /// Seconds unless they are few; `ns` is the largest value, `of_one` what one of the stored unit has.
@@ -153,7 +164,10 @@ mod tests {
         assert_eq!(Unit::of("s", [0.0]).titled("waited"), "waited [s]");
         assert_eq!(Unit::of("1/s", [3.0]).titled("log_flushes_per_s"), "log_flushes_per_s");
         assert_eq!(Unit::of("ms", [3.0]).titled("latency_p99_ms"), "latency_p99_ms");
-        assert_eq!(Unit::of("ms", [0.3]).titled("latency_p99_ms"), "latency_p99_ms [µs]");
+        let named = |name: &str, value: f64| Unit::of_named(name, "ms", [value]);
+        assert_eq!(named("latency_p99_ms", 4000.0).write(4000.0), "4,000 ms");
+        assert_eq!(named("device_write_ms.vda", 0.3).titled("device_write_ms.vda"), "device_write_ms.vda");
+        assert_eq!(named("stall", 4000.0).titled("stall"), "stall [s]");
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(in crate::html) fn embedded(page: &Page<'_>) -> Embedded {
     }
     for (index, counter) in data.counters.iter_mut().enumerate() {
         let series = data.runs.iter().flat_map(|run| &run.series).filter(|series| series.counter == index);
-        let unit = Unit::of(&counter.unit, series.map(|series| series.figures[3]));
+        let unit = Unit::of_named(&counter.name, &counter.unit, series.map(|series| series.figures[3]));
         counter.title = unit.titled(&counter.name);
         (counter.shown, counter.scale) = (unit.words().to_owned(), unit.value(1.0));
     }
