@@ -288,7 +288,7 @@ pub fn import(bytes: &[u8]) {
         _ => import::hdrlog::read(files(), None),
     };
     match reading {
-        Ok(reading) => drop(import::study::matrix(reading, &[], "2026-11-20T10:00:00Z")),
+        Ok(reading) => drop(import::study::matrix(reading, &[])),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }

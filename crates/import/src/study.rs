@@ -29,13 +29,12 @@ pub struct Matrix {
 
 /// Makes runs of observations: those with the same levels are repetitions.
 ///
-/// `set` adds levels to all of them. `imported_at` (RFC 3339) stands in for a start that a tool does not say. The levels
-/// of one name are either factor or fixed; a name that only some observations have is a factor, absent in the others as
-/// `none`.
+/// `set` adds levels to all of them. The levels of one name are either factor or fixed; a name that only some observations
+/// have is a factor, in the others with the level `not set`.
 ///
 /// # Errors
 /// More cells than a study may have: a sentence.
-pub fn matrix(reading: Reading, set: &[(String, Level)], imported_at: &str) -> Result<Matrix, String> {
+pub fn matrix(reading: Reading, set: &[(String, Level)]) -> Result<Matrix, String> {
     let by = reading.tool.clone().unwrap_or_else(|| "another tool".to_owned());
     let mut observations = reading.observations;
     for observation in &mut observations {
@@ -77,7 +76,7 @@ pub fn matrix(reading: Reading, set: &[(String, Level)], imported_at: &str) -> R
         let key = RunKey { block_index: counts[index as usize], cell_index: index, attempt: 0 };
         counts[index as usize] += 1;
         let doubt = (!observation.doubts.is_empty()).then(|| observation.doubts.join("; "));
-        runs.push((run(observation, key, position as u32, &by, imported_at), doubt));
+        runs.push((run(observation, key, position as u32, &by), doubt));
     }
     let repetitions = counts.iter().copied().max().unwrap_or(0);
     Ok(Matrix { factors, fixed, cells, repetitions, runs })
@@ -118,7 +117,7 @@ fn level(observation: &Observation, name: &str) -> Level {
     }
 }
 
-fn run(observation: Observation, key: RunKey, position: u32, by: &str, imported_at: &str) -> Run {
+fn run(observation: Observation, key: RunKey, position: u32, by: &str) -> Run {
     let place = match observation.place.line {
         Some(line) => format!("{}, line {line}", observation.place.file),
         None => observation.place.file.clone(),
@@ -126,7 +125,8 @@ fn run(observation: Observation, key: RunKey, position: u32, by: &str, imported_
     let started_at = observation
         .started_us
         .and_then(|us| jiff::Timestamp::from_microsecond(us).ok())
-        .map_or_else(|| imported_at.to_owned(), |time| time.to_string());
+        .map(|time| time.to_string())
+        .unwrap_or_default();
     let mut warnings: Vec<Warning> = observation.warnings;
     warnings.push(Warning {
         code: "imported".to_owned(),
@@ -181,9 +181,7 @@ mod tests {
         let text = "clients,server,tps\n1,a,100\n2,a,180\n1,a,103\n";
         let table = Table::read(text.as_bytes(), "t.csv").unwrap();
         let reading = read(&table, &[], &ColumnOptions::default()).unwrap();
-        let matrix =
-            matrix(reading, &[("disk".to_owned(), Level::Text("x".to_owned()))], "2026-11-20T10:00:00Z")
-                .unwrap();
+        let matrix = matrix(reading, &[("disk".to_owned(), Level::Text("x".to_owned()))]).unwrap();
         assert_eq!(matrix.cells.iter().map(Cell::label).collect::<Vec<_>>(), ["clients=1", "clients=2"]);
         assert_eq!(
             matrix.fixed.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),

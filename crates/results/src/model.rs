@@ -204,7 +204,7 @@ pub struct Run {
     pub key: RunKey,
     /// Position in the order in which the study really ran, counted from 0.
     pub position: u32,
-    /// RFC 3339, UTC: release of the start barrier.
+    /// RFC 3339, UTC: release of the start barrier; empty where the files of an imported study do not say it.
     pub started_at: String,
     /// Valid or invalid (a complete run is never `Running`).
     pub state: RunState,

@@ -11,6 +11,11 @@ impl Run {
         self.gates.iter().any(|gate| gate.gate == GATE)
     }
 
+    /// Is there anything that it can have measured: time that passed, or what another tool measured?
+    pub fn has_values(&self) -> bool {
+        self.elapsed_ns > 0 || self.is_imported()
+    }
+
     /// What became of it in a word: `valid` says that gates passed, which those of an imported run did not.
     pub fn state_word(&self) -> &'static str {
         match self.state {

@@ -7,7 +7,7 @@ use super::stored::seconds;
 
 /// What the study compares, of one run.
 pub(crate) fn value(quantity: Quantity, stored: &StoredRun) -> String {
-    let value = quantity.value(&stored.run).filter(|value| stored.run.elapsed_ns > 0 && value.is_finite());
+    let value = quantity.value(&stored.run).filter(|value| stored.run.has_values() && value.is_finite());
     let Some(value) = value else { return format!("{} not measured", quantity.words()) };
     format!("{} {} {}", quantity.words(), report::number::number(value), quantity.unit())
 }

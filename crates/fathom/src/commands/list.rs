@@ -151,7 +151,7 @@ fn runs(arguments: &ListArguments, study: Option<&str>) -> anyhow::Result<ExitSt
                 "state": stored.run.state,
                 "counts": stored.counts(),
                 "superseded_by": stored.superseded_by,
-                quantity.name(): (stored.run.elapsed_ns > 0).then(|| quantity.value(&stored.run)),
+                quantity.name(): stored.run.has_values().then(|| quantity.value(&stored.run)),
                 "marks": marks,
             }));
             continue;

@@ -20,7 +20,12 @@ pub(crate) fn run(arguments: &MarkArguments) -> anyhow::Result<ExitStatus> {
     let outcome = match &arguments.suspect {
         Some(reason) => {
             store.mark_suspect(arguments.run, reason, &now)?;
-            "it is kept but no longer counts; the same `fathom run` command repeats it".to_owned()
+            match store.run(arguments.run)?.run.is_imported() {
+                true => "it is kept but no longer counts".to_owned(),
+                false => {
+                    "it is kept but no longer counts; the same `fathom run` command repeats it".to_owned()
+                }
+            }
         }
         None => match store.withdraw_marks(arguments.run, &now)? {
             0 => bail!(
@@ -58,7 +63,7 @@ fn described(store: &Store, stored: &StoredRun) -> anyhow::Result<String> {
         stored.run_id,
         id.0,
         study.experiment,
-        study.engine,
+        study.target_words(),
         label,
         stored.run.key.block_index + 1,
         value(Quantity::of(&study), stored)

@@ -68,10 +68,10 @@ fn clones_of_a_job_are_one_run_with_their_sums_and_all_latencies() {
 #[test]
 fn the_same_job_in_another_file_is_its_repetition() {
     let reading = of(&[GROUPED, GROUPED]).unwrap();
-    let matrix = import::study::matrix(reading, &[], "2026-11-20T10:00:00Z").unwrap();
+    let matrix = import::study::matrix(reading, &[]).unwrap();
     assert_eq!((matrix.cells.len(), matrix.repetitions), (1, 2));
     let other = GROUPED.replace("\"bs\": \"8k\"", "\"bs\": \"16k\"");
-    let matrix = import::study::matrix(of(&[GROUPED, &other]).unwrap(), &[], "2026-11-20T10:00:00Z").unwrap();
+    let matrix = import::study::matrix(of(&[GROUPED, &other]).unwrap(), &[]).unwrap();
     assert_eq!(matrix.factors.iter().map(|factor| factor.name.as_str()).collect::<Vec<_>>(), ["bs"]);
 }
 

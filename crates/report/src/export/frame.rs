@@ -121,7 +121,11 @@ pub(super) fn runs(results: &StudyResults) -> Frame {
     frame.push("", "block_index", count(&|stored| stored.run.key.block_index.into()));
     frame.push("", "attempt", count(&|stored| stored.run.key.attempt.into()));
     frame.push("", "position", count(&|stored| stored.run.position.into()));
-    frame.push("", "started_at", text(&|stored| Some(stored.run.started_at.clone())));
+    frame.push(
+        "",
+        "started_at",
+        text(&|stored| Some(stored.run.started_at.clone()).filter(|at| !at.is_empty())),
+    );
     frame.push("", "state", text(&|stored| Some(stored.run.state_word().to_owned())));
     frame.push("", "counts", Values::Boolean(runs.iter().map(|stored| Some(stored.counts())).collect()));
     frame.push("", "failed_gates", text(&|stored| failed_gates(stored)));

@@ -120,7 +120,7 @@ fn dots(page: &Page<'_>, cell_index: u32, unit: &Unit) -> Vec<Dot> {
     let ended = page.results.runs.iter().filter(|stored| {
         stored.run.key.cell_index == cell_index
             && matches!(stored.run.state, RunState::Valid | RunState::Invalid)
-            && stored.run.elapsed_ns > 0
+            && stored.run.has_values()
     });
     ended
         .filter_map(|stored| {

@@ -5,7 +5,7 @@ use results::model::RunState;
 use crate::layout::{Align, Block, Grid, Section, SectionId};
 use crate::number::{ABSENT, Decimals, counted_from_one};
 use crate::summary::{Fact, RunLine, StudySummary};
-use crate::tables::{moment, or_dash};
+use crate::tables::moment;
 
 /// Most distinct values that a fact shows; more are counted.
 const VALUES_MAX: usize = 4;
@@ -134,8 +134,13 @@ fn runs(lines: &[RunLine]) -> Option<Section> {
     for line in lines {
         grid.push(columns.iter().map(|(_, _, cell)| cell(line)).collect());
     }
-    let first = or_dash(lines.first(), |line| moment(&line.started_at));
-    let last = or_dash(lines.last(), |line| moment(&line.started_at));
+    // Empty where the files of an imported study do not say it.
+    let of = |line: Option<&RunLine>| match line.map(|line| line.started_at.as_str()) {
+        Some("") => "at a time that is not known".to_owned(),
+        Some(at) => moment(at),
+        None => "-".to_owned(),
+    };
+    let (first, last) = (of(lines.first()), of(lines.last()));
     let note = format!("First run started {first}, last run started {last}.");
     Some(Section::new("Runs in order of execution", vec![Block::Grid(grid), Block::Paragraph(note)]))
 }

@@ -42,7 +42,10 @@ fn head(stored: &StoredRun, belongs_to: &str) -> Section {
             counted_from_one(run.key.attempt),
             counted_from_one(run.position)
         ),
-        format!("started {}", moment(&run.started_at)),
+        match run.started_at.as_str() {
+            "" => "started at a time that is not known".to_owned(),
+            at => format!("started {}", moment(at)),
+        },
     ];
     if let Some(mark) = &stored.suspect {
         lines.push(format!("suspect since {}: {}", moment(&mark.marked_at), mark.reason));

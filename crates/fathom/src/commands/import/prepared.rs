@@ -43,10 +43,11 @@ pub(super) fn prepare(
     let reading = read?;
     let name = naming::name(arguments.name.as_deref(), &group_files[0].path)?;
     let origin = origin(&reading, group_files, now);
-    let design = design(&reading, arguments)?;
+    let mut design = design(&reading, arguments)?;
     let engine = reading.engine.clone();
-    let matrix = matrix(reading, set, now)
+    let matrix = matrix(reading, set)
         .map_err(|reason| anyhow::anyhow!("\"{name}\": {reason}\nhint: name the factors with --factor"))?;
+    design.against = against(&matrix);
     let study = study(&name, &engine, &origin, design, &matrix, arguments, now);
     Ok(Prepared { study, origin, matrix })
 }
@@ -152,6 +153,14 @@ fn design(reading: &Reading, arguments: &ImportArguments) -> anyhow::Result<Desi
     };
     let secondary = names.iter().filter(|name| **name != metric).take(SECONDARY_MAX).cloned().collect();
     Ok(Design { metric: Some(metric), is_smaller_better, secondary, against: Vec::new(), looks: None })
+}
+
+/// Each level of one numeric factor against the level before: where gains stop. Anything else against the first cell.
+fn against(matrix: &Matrix) -> Vec<String> {
+    let [factor] = matrix.factors.as_slice() else { return Vec::new() };
+    let levels: Option<Vec<f64>> = factor.levels.iter().map(Level::as_number).collect();
+    let is_ladder = levels.is_some_and(|levels| levels.len() > 2 && levels.is_sorted());
+    if is_ladder { vec!["previous".to_owned()] } else { Vec::new() }
 }
 
 /// Names of the numbers that the runs have.

@@ -146,3 +146,25 @@ fn an_import_that_is_killed_leaves_nothing_or_everything() {
     let store = Store::open_read_only(&bench.results()).unwrap();
     assert_eq!(store.runs(store.studies().unwrap()[0].id).unwrap().len(), ROWS);
 }
+
+#[test]
+fn repetitions_decide_where_gains_stop_and_a_mark_on_an_imported_run_can_be_removed() {
+    let bench = Bench::new();
+    let row = |clients: u32, tps: f64| {
+        let mut values = [0.97, 1.01, 0.99, 1.02, 1.0, 0.98, 1.03, 1.0];
+        // Each configuration has noise of its own.
+        values.rotate_left(clients as usize % 7);
+        values.map(|noise| format!("{clients},{:.1}\n", tps * noise)).concat()
+    };
+    let rows = [row(1, 100.0), row(2, 190.0), row(4, 350.0), row(8, 352.0)].concat();
+    bench.write("ladder.csv", &format!("clients,tps\n{rows}"));
+    bench.expect(0, &["import", "ladder.csv"]);
+    let (out, _) = bench.expect(0, &["report", "ladder"]);
+    assert!(out.contains("Gains in tps stop at clients=4"), "{out}");
+    let (out, _) = bench.expect(0, &["list", "--runs", "ladder"]);
+    assert!(out.contains("imported") && out.contains("tps 101 "), "{out}");
+    let (out, _) = bench.expect(0, &["mark", "1", "--suspect", "typing error"]);
+    assert!(out.contains("tps 101 ") && !out.contains("fathom run"), "{out}");
+    let (out, _) = bench.expect(0, &["mark", "1", "--undo"]);
+    assert!(out.contains("it counts again"), "{out}");
+}
