@@ -32,6 +32,7 @@ table!(
     postgres_cluster,
     postgres_page,
     results_file,
+    script_text,
     spec,
     sql_expression,
     sql_text,

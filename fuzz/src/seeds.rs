@@ -63,6 +63,13 @@ const FIO_JOBS: &[&str] = &[
     "[a]\nrw=rw\nfsync=1\n",
 ];
 
+const SCRIPTS: &[&str] = &[
+    "\\set aid random(1, 100000 * :scale)\n\\set z random_zipfian(1, 9, 1.3)\nBEGIN;\nUPDATE t SET a = :aid::int;\nEND;\n",
+    "\\if :scale > 1 and hash(:client_id) % 2 = 0\nSELECT 1 \\gset x_\n\\elif null\n\\sleep 10 us\n\\else\nSELECT E'\\';', $a$;$a$;\n\\endif\n",
+    "-- fathom: engine=postgres\n\\startpipeline\nSELECT :a;\n\\syncpipeline\n\\endpipeline\n-- fathom: engine=all\nSELECT 1 \\; SELECT 2 \\aset\n",
+    "\\set x case when permute(1, 5) >= ~3 << 2 then -9223372036854775808 else least(1.5e3, pi()) end\nCREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END;\n",
+];
+
 const REQUESTS: &[&str] = &[
     "GET /study/1?token=a%26b%25 HTTP/1.1\r\nHost: localhost:8080\r\nCookie: x=1; fathom_token=a%26b%25\r\n\r\n",
     "HEAD //evil/path HTTP/1.1\r\nHost: box\r\nAuthorization: Bearer a&b%\r\n\r\n",
@@ -102,6 +109,7 @@ pub fn of(target: &str, corpus: &Path) -> Seeds {
         "fio_job" => texts(FIO_JOBS),
         "import" => texts(IMPORTS),
         "http_request" => texts(REQUESTS),
+        "script_text" => texts(SCRIPTS),
         "spec" => lab::spec::shipped()
             .iter()
             .map(|spec| (format!("shipped-{}", spec.name), spec.text.as_bytes().to_vec()))

@@ -299,6 +299,31 @@ pub fn fio_job(bytes: &[u8]) {
     }
 }
 
+/// Parses a script and runs one transaction of it; the length of the text bounds the actions.
+pub fn script_text(bytes: &[u8]) {
+    let dialect = script::Dialect { engine: "postgres".to_owned(), engines: vec!["postgres".to_owned()] };
+    let mut program = script::Program::new(dialect, script::Protocol::Extended);
+    if let Err(error) = program.add("script.sql", bytes) {
+        assert!(!error.to_string().is_empty());
+        return;
+    }
+    let mut client = script::Client::new(&program, &script::Seeds::new(1, 1), 0, 1);
+    client.begin(0);
+    let mut sent = Vec::new();
+    for _ in 0..=bytes.len() {
+        match client.step(&program) {
+            Ok(script::Action::Statement { statement, .. }) => {
+                sent.clear();
+                statement.write(client.variables(), &mut sent);
+            }
+            Ok(script::Action::Done) => return,
+            Ok(_) => {}
+            Err(failure) => return assert!(!failure.to_string().is_empty()),
+        }
+    }
+    panic!("a script has more actions than bytes");
+}
+
 pub fn http_request(bytes: &[u8]) {
     serve::exercise(bytes);
 }

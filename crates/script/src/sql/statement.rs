@@ -1,0 +1,119 @@
+//! One statement: its text, its variables, and what becomes of its result.
+
+use std::ops::Range;
+
+use crate::names::{Names, Slot, continues_name, starts_name};
+use crate::variables::Variables;
+
+/// A statement of a script.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    text: String,
+    variables: Vec<(Range<usize>, Slot)>,
+    numbered: String,
+    parameters: Vec<Slot>,
+    store: Option<Store>,
+}
+
+/// Where the result of a statement goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// `\aset`: the last row of each result of a combined query. `\gset`: the only row of its last result.
+    pub is_aset: bool,
+    /// Before the names of the columns; often empty.
+    pub prefix: String,
+}
+
+impl Statement {
+    /// Finds the variables of a statement: a colon and a name, in quotes and comments too, but not after `::`.
+    pub(crate) fn new(text: String, names: &mut Names) -> Self {
+        let bytes = text.as_bytes();
+        let mut variables = Vec::new();
+        let mut at = 0;
+        while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b':')) {
+            at += found;
+            let name = at + 1;
+            if bytes.get(name).copied().is_some_and(starts_name) {
+                let length = bytes[name..].iter().take_while(|byte| continues_name(**byte)).count();
+                variables.push((at..name + length, names.intern(&text[name..name + length])));
+                at = name + length;
+            } else {
+                at += bytes[at..].iter().take_while(|byte| **byte == b':').count();
+            }
+        }
+        let mut numbered = String::with_capacity(text.len());
+        let mut copied = 0;
+        for (index, (range, _)) in variables.iter().enumerate() {
+            numbered.push_str(&text[copied..range.start]);
+            numbered.push_str(&format!("${}", index + 1));
+            copied = range.end;
+        }
+        numbered.push_str(&text[copied..]);
+        let parameters = variables.iter().map(|(_, slot)| *slot).collect();
+        Self { text, variables, numbered, parameters, store: None }
+    }
+
+    pub(crate) fn set_store(&mut self, store: Store) {
+        self.store = Some(store);
+    }
+
+    /// Returns the text as the script has it, with its semicolon.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the text with $1, $2, ... for its variables: protocols extended and prepared.
+    pub fn numbered(&self) -> &str {
+        &self.numbered
+    }
+
+    /// Returns the variable of each parameter of [`numbered`](Self::numbered); a name that is there twice is two.
+    ///
+    /// [`Variables::write`] gives the text of a parameter; an undefined variable is a parameter that is NULL.
+    pub fn parameters(&self) -> &[Slot] {
+        &self.parameters
+    }
+
+    /// Returns where the result goes, if a `\gset` or `\aset` follows.
+    pub fn store(&self) -> Option<&Store> {
+        self.store.as_ref()
+    }
+
+    /// Appends the text with the values of its variables: protocol simple. Undefined variables stay as they are.
+    ///
+    /// Cost: copies of the text; no allocation where `out` has room.
+    pub fn write(&self, variables: &Variables, out: &mut Vec<u8>) {
+        let text = self.text.as_bytes();
+        let mut copied = 0;
+        for (range, slot) in &self.variables {
+            out.extend_from_slice(&text[copied..range.start]);
+            if !variables.write(*slot, out) {
+                out.extend_from_slice(&text[range.clone()]);
+            }
+            copied = range.end;
+        }
+        out.extend_from_slice(&text[copied..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Value;
+
+    #[test]
+    fn variables_are_replaced_in_quotes_and_not_after_two_colons() {
+        let mut names = Names::default();
+        let text = "SELECT :a::int, ':b', :a + :c, x::a, ::a, a[1:2], :1";
+        let statement = Statement::new(text.to_owned(), &mut names);
+        assert_eq!(statement.numbered(), "SELECT $1::int, '$2', $3 + $4, x::a, ::a, a[1:2], :1");
+        let mut variables = Variables::new(&names);
+        for (name, value) in [("a", Value::Integer(-5)), ("b", Value::Double(0.5))] {
+            variables.set(names.intern(name), value);
+        }
+        let mut out = Vec::new();
+        statement.write(&variables, &mut out);
+        let written = String::from_utf8_lossy(&out).into_owned();
+        assert_eq!(written, "SELECT -5::int, '0.5', -5 + :c, x::a, ::a, a[1:2], :1");
+    }
+}

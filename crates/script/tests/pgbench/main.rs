@@ -1,0 +1,11 @@
+//! The language beside pgbench itself: values, errors, random values, scripts of its own tests.
+//!
+//! `recorded.txt` has what pgbench 15 gave for each expression, for machines without it. With pgbench it is compared
+//! again; `FATHOM_UPDATE=1` writes the values anew for the expressions of the file.
+#![allow(clippy::unwrap_used)]
+
+mod expressions;
+mod oracle;
+mod random;
+mod scripts;
+mod support;
