@@ -57,7 +57,7 @@ impl HeatMap {
                     num(ROW - 2.0),
                     title_of(title)
                 ));
-                let class = if share > 0.55 { "word middle on" } else { "word middle" };
+                let class = if share > 0.78 { "word middle on" } else { "word middle" };
                 drawing.text(class, (at.0 + column / 2.0 - 1.0, y + ROW / 2.0 + 4.0), words);
                 drawing.end_group();
             }
