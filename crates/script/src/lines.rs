@@ -16,11 +16,16 @@ impl<'a> Lines<'a> {
         Self { file, text, starts }
     }
 
+    /// Returns the line of a byte offset, counted from 1. Cost: does not depend on the length of the line.
+    pub(crate) fn line(&self, offset: usize) -> u32 {
+        self.starts.partition_point(|start| *start <= offset).max(1) as u32
+    }
+
     /// Returns line and column of a byte offset, both counted from 1; the column counts characters.
-    pub(crate) fn place(&self, offset: usize) -> (u32, u32) {
-        let line = self.starts.partition_point(|start| *start <= offset).max(1);
-        let before = self.text.get(self.starts[line - 1]..offset).unwrap_or_default();
-        (line as u32, before.chars().count() as u32 + 1)
+    fn place(&self, offset: usize) -> (u32, u32) {
+        let line = self.line(offset);
+        let before = self.text.get(self.starts[line as usize - 1]..offset).unwrap_or_default();
+        (line, before.chars().count() as u32 + 1)
     }
 
     /// Makes an error at an offset.

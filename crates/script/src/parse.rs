@@ -62,7 +62,8 @@ fn read<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, ScriptError> {
         }
     };
     match fault {
-        None => Ok(text),
+        // Some editors begin a file with a byte order mark.
+        None => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
         Some((at, what)) => Err(Lines::new(file, text)
             .error(at, format!("script {what} at byte {at}"))
             .with_hint("convert the script to UTF-8, for example with iconv")),
@@ -185,7 +186,7 @@ impl<'a> Parser<'a, '_> {
 
     fn push(&mut self, at: usize, text: String, kind: Kind) {
         if self.is_active {
-            self.commands.push(Command { line: self.lines.place(at).0, text, kind });
+            self.commands.push(Command { line: self.lines.line(at), text, kind });
             self.places.push(at);
         }
     }

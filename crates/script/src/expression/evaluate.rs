@@ -1,6 +1,6 @@
 //! Evaluation: one pass over the operations, no allocation once the stack has grown.
 
-use super::function::{ARGUMENTS_MAX, Function};
+use super::function::Function;
 use super::operation::{Expression, Operation};
 use super::scope::Scope;
 use crate::value::Value;
@@ -19,7 +19,7 @@ impl Expression {
                 Operation::AndRight(length) => at += left_side(scope, false, length)?,
                 Operation::OrRight(length) => at += left_side(scope, true, length)?,
                 Operation::Boolean => {
-                    if scope.top() != Value::Null {
+                    if !matches!(scope.top(), Value::Null) {
                         scope.top().boolean()?;
                     }
                 }
@@ -36,13 +36,14 @@ impl Expression {
 }
 
 fn call(function: Function, count: u8, scope: &mut Scope<'_>) -> Result<(), String> {
-    // Arguments are copied: a function may write to the scope.
-    let mut arguments = [Value::Null; ARGUMENTS_MAX];
-    let count = usize::from(count).min(arguments.len());
-    let from = scope.stack.len().saturating_sub(count);
-    arguments[..scope.stack.len() - from].copy_from_slice(&scope.stack[from..]);
+    if function == Function::Debug {
+        // The value stays where it is.
+        scope.debug(scope.top());
+        return Ok(());
+    }
+    let from = scope.stack.len().saturating_sub(usize::from(count));
+    let result = function.call(scope.stack.get(from..).unwrap_or_default(), scope.generator)?;
     scope.stack.truncate(from);
-    let result = function.call(&arguments[..count], scope)?;
     scope.stack.push(result);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Functions and operators: names, numbers of arguments, results.
 
-use super::scope::Scope;
 use crate::hash;
+use crate::random::Generator;
 use crate::value::{Value, fixed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,18 +105,16 @@ pub(super) fn find(name: &str) -> Option<(&'static str, Function, Arguments)> {
 
 impl Function {
     /// Computes the result. `arguments` has as many as the parser has counted.
-    pub(super) fn call(self, arguments: &[Value], scope: &mut Scope<'_>) -> Result<Value, String> {
+    pub(super) fn call(self, arguments: &[Value], generator: &mut Generator) -> Result<Value, String> {
         if self == F::Debug {
-            let value = first(arguments);
-            scope.debug(value);
-            return Ok(value);
+            return Ok(first(arguments));
         }
         if self == F::Is {
             let [left, right] = pair(arguments);
             // A NaN is no constant of IS.
             return Ok(Value::Boolean(left == right));
         }
-        if arguments.contains(&Value::Null) {
+        if arguments.iter().any(|argument| matches!(argument, Value::Null)) {
             return Ok(Value::Null);
         }
         match self {
@@ -152,7 +150,7 @@ impl Function {
                 Ok(Value::Integer(hash(value.integer()?, seed.integer()?)))
             }
             F::Permute => permute(arguments),
-            _ => random(self, arguments, scope),
+            _ => random(self, arguments, generator),
         }
     }
 }
@@ -250,7 +248,7 @@ const GAUSSIAN_MIN: f64 = 2.0;
 const ZIPFIAN_MIN: f64 = 1.001;
 const ZIPFIAN_MAX: f64 = 1000.0;
 
-fn random(function: Function, arguments: &[Value], scope: &mut Scope<'_>) -> Result<Value, String> {
+fn random(function: Function, arguments: &[Value], generator: &mut Generator) -> Result<Value, String> {
     let [low, high] = pair(arguments);
     let (low, high) = (low.integer()?, high.integer()?);
     if low > high {
@@ -260,7 +258,7 @@ fn random(function: Function, arguments: &[Value], scope: &mut Scope<'_>) -> Res
         return Err("random range is too large".to_owned());
     }
     if function == F::Random {
-        return Ok(Value::Integer(scope.generator.uniform(low, high)));
+        return Ok(Value::Integer(generator.uniform(low, high)));
     }
     let parameter = arguments.get(2).copied().unwrap_or(Value::Null).double()?;
     let shown = || fixed(parameter);
@@ -268,16 +266,16 @@ fn random(function: Function, arguments: &[Value], scope: &mut Scope<'_>) -> Res
         F::RandomGaussian if !(GAUSSIAN_MIN..).contains(&parameter) => {
             return Err(format!("gaussian parameter must be at least {GAUSSIAN_MIN:.6} (not {})", shown()));
         }
-        F::RandomGaussian => scope.generator.gaussian(low, high, parameter),
+        F::RandomGaussian => generator.gaussian(low, high, parameter),
         F::RandomZipfian if !(ZIPFIAN_MIN..=ZIPFIAN_MAX).contains(&parameter) => {
             let range = format!("[{ZIPFIAN_MIN:.3}, {ZIPFIAN_MAX:.0}]");
             return Err(format!("zipfian parameter must be in range {range} (not {})", shown()));
         }
-        F::RandomZipfian => scope.generator.zipfian(low, high, parameter),
+        F::RandomZipfian => generator.zipfian(low, high, parameter),
         _ if parameter <= 0.0 || parameter.is_nan() => {
             return Err(format!("exponential parameter must be greater than zero (not {})", shown()));
         }
-        _ => scope.generator.exponential(low, high, parameter),
+        _ => generator.exponential(low, high, parameter),
     };
     Ok(Value::Integer(value))
 }

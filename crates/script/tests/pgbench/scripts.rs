@@ -63,6 +63,23 @@ fn statements_and_their_values_are_those_that_pgbench_sends() {
 }
 
 #[test]
+fn lines_may_end_as_on_windows_and_a_byte_order_mark_is_passed() {
+    let text = "\\set a 1 + \\\r\n  2\r\n\\sleep \\\r\n1 us\r\nSELECT :a;\r\nSELECT :a\r\n";
+    let found = run_text(&format!("\u{feff}{text}"), Protocol::Simple).unwrap();
+    assert_eq!(found, ["sleep 1", "sql SELECT 3;", "sql SELECT 3"]);
+    with_pgbench(|pgbench| assert_eq!(pgbench.statements(text, &[]), ["SELECT 3;", "SELECT 3"]));
+}
+
+#[test]
+fn the_time_for_a_long_script_grows_with_its_length() {
+    // In one line: an algorithm that counts its characters for each command would take hours.
+    let text = "SELECT :a;".repeat(400_000);
+    let mut program = program(Protocol::Simple);
+    program.add("long.sql", text.as_bytes()).unwrap();
+    assert_eq!(program.scripts()[0].commands().len(), 400_000);
+}
+
+#[test]
 fn built_in_scripts_send_what_those_of_pgbench_send() {
     assert_eq!(Builtin::find("s").len(), 2);
     for builtin in BUILTINS {
