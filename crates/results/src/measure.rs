@@ -206,6 +206,8 @@ impl Measure {
         match self.name.as_str() {
             "elapsed_s" | "check_pass_s" | "backup_s" | "restore_s" => Some(value),
             "rows_per_s" | "transactions_per_s" | "raw_iops" | "raw_mib_per_s" => Some(1.0 / value),
+            // Rates under the names of other tools.
+            "nopm" | "qph" | "read_iops" | "tpm" | "tps" | "write_iops" => Some(1.0 / value),
             name if name.ends_with("_bytes_per_s") && !self.is_smaller_better => Some(1.0 / value),
             _ => None,
         }

