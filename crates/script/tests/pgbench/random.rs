@@ -139,3 +139,18 @@ fn scripts_are_chosen_in_proportion_to_their_weights() {
     assert!(counts[1] == 0 && (900..1100).contains(&counts[2]), "{counts:?}");
     assert!(Chooser::new(&[0, 0], 3).is_none());
 }
+
+#[test]
+fn a_seed_gives_the_choices_of_pgbench_with_one_thread() {
+    use std::os::unix::fs::PermissionsExt;
+    with_pgbench(|pgbench| {
+        let second = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(second.path(), "\\set b debug(2)\n").unwrap();
+        std::fs::set_permissions(second.path(), std::fs::Permissions::from_mode(0o644)).unwrap();
+        let option = format!("{}@3", second.path().display());
+        let values = pgbench.values("\\set a debug(1)\n", &["-f", &option, "-t", "60"]);
+        let mut chooser = Chooser::new(&[1, 3], Seeds::new(SEED, 1).chooser).unwrap();
+        let expected: Vec<String> = (0..60).map(|_| format!("int {}", chooser.choose() + 1)).collect();
+        assert_eq!(values, expected);
+    });
+}
