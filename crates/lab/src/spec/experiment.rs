@@ -1,5 +1,7 @@
 //! A spec as read: an experiment that has not yet met an engine or a command line.
 
+mod miniature;
+
 use std::path::PathBuf;
 
 use results::model::{Expectation, Factor, Scale};
@@ -9,12 +11,12 @@ use super::design::{DESIGN_KEYS, DesignSpec, REPETITIONS_MAX};
 use super::document::{self, Entry};
 use super::draft::Draft;
 use super::error::{Span, SpecError, SpecText, quoted};
-use super::miniature::Miniature;
 use super::repeat;
 use super::validity::Validity;
 use crate::engine::Layout;
 use crate::observe::external::ExternalCommand;
 use crate::schedule::RepeatUntil;
+pub(crate) use miniature::Miniature;
 
 /// Repetitions of a spec that names none: the fewest in which runs of one block can decide, whatever drifts between blocks.
 const REPETITIONS_DEFAULT: u32 = 6;

@@ -17,7 +17,6 @@ mod draft;
 mod duration;
 mod error;
 mod experiment;
-mod miniature;
 mod parameters;
 mod repeat;
 mod resolve;

@@ -1,10 +1,10 @@
 //! What is different in the miniature of an experiment.
 
-use super::design::{DesignSpec, REPETITIONS_MAX};
-use super::document::Entry;
-use super::draft::Draft;
-use super::error::SpecError;
-use super::validity::Validity;
+use crate::spec::design::{DesignSpec, REPETITIONS_MAX};
+use crate::spec::document::Entry;
+use crate::spec::draft::Draft;
+use crate::spec::error::SpecError;
+use crate::spec::validity::Validity;
 
 const MINIATURE_KEYS: [&str; 6] = ["repetitions", "against", "factors", "parameters", "engine", "validity"];
 
