@@ -1,5 +1,7 @@
 //! What a spec compares: its metric, which way that improves, metrics beside it, and which cells stand against which.
 
+pub(crate) mod repeat;
+
 use results::measure::{self, Measure};
 use results::model::{Cell, Design, Factor};
 use stats::design::contrasts::{self, ContrastError, Contrasts, Pair};

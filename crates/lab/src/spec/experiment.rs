@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use results::model::{Expectation, Factor, Scale};
 
 use super::claim::Claim;
-use super::design::{DESIGN_KEYS, DesignSpec, REPETITIONS_MAX};
+use super::design::{DESIGN_KEYS, DesignSpec, REPETITIONS_MAX, repeat};
 use super::document::{self, Entry};
 use super::draft::Draft;
 use super::error::{Span, SpecError, SpecText, quoted};
-use super::repeat;
 use super::validity::Validity;
 use crate::engine::Layout;
 use crate::observe::external::ExternalCommand;

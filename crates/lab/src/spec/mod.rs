@@ -18,7 +18,6 @@ mod duration;
 mod error;
 mod experiment;
 mod parameters;
-mod repeat;
 mod resolve;
 mod resolved;
 mod shipped;

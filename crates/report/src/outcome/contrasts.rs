@@ -272,13 +272,16 @@ impl Words<'_> {
         let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let high = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let first = self.made[0];
+        let count = self.made.len();
+        let shown = match shown.len() {
+            0 => format!("none of the {count} differences is shown"),
+            some => format!("a difference is shown in {some} of {count} comparisons"),
+        };
         format!(
-            "{} {} {}; a difference is shown in {} of {} comparisons.",
+            "{} {} {}; {shown}.",
             label(&first.of_candidate),
             self.difference().range(Range { low, high }),
-            label(&first.of_reference),
-            shown.len(),
-            self.made.len()
+            label(&first.of_reference)
         )
     }
 

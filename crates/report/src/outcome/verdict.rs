@@ -44,6 +44,13 @@ pub(crate) fn sentences(summary: &StudySummary) -> Vec<String> {
 
 fn nothing_counts(summary: &StudySummary) -> String {
     let counts = summary.counts;
+    if counts.counting > 0 {
+        return format!(
+            "None of the {} counting runs measured {}, nothing is compared: --metric names another metric.",
+            counts.counting,
+            summary.quantity.name()
+        );
+    }
     format!(
         "No run counts, nothing is compared: {} invalid, {} interrupted, {} suspect.",
         counts.invalid, counts.interrupted, counts.suspect

@@ -55,3 +55,12 @@ fn a_ratio_that_is_shown_to_lie_within_the_margin_is_stated() {
     assert!(said.contains("within 20 %") || said.contains("not shown"), "{said}");
     assert_eq!(looked(&[4.0, 4.0, 1.0], 10, None).comparisons[0].comparison.unwrap().within, None);
 }
+
+#[test]
+fn a_metric_that_no_run_measured_is_named() {
+    let mut results = made_up::study("night", vec![factor("batch_size", [1_i64, 10])], 6);
+    made_up::fill(&mut results, &[4.0, 2.0]);
+    results.study.design = Design { metric: Some("raw_iops".to_owned()), ..Design::default() };
+    let text = report::text::study(&summarise(&results, &[]));
+    assert!(text.contains("None of the 12 counting runs measured raw_iops"), "{text}");
+}

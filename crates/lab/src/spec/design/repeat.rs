@@ -2,11 +2,11 @@
 
 use results::model::Looks;
 
-use super::design::REPETITIONS_MAX;
-use super::document::Entry;
-use super::error::{Span, SpecError};
-use super::validity::{fraction, percent_text};
+use super::REPETITIONS_MAX;
 use crate::schedule::{Decision, RepeatUntil};
+use crate::spec::document::Entry;
+use crate::spec::error::{Span, SpecError};
+use crate::spec::validity::{fraction, percent_text};
 
 const KEYS: [&str; 4] = ["half_width", "decision", "margin", "blocks_max"];
 
@@ -14,7 +14,7 @@ const KEYS: [&str; 4] = ["half_width", "decision", "margin", "blocks_max"];
 const LOOKS_MAX: u32 = 100;
 
 /// Reads the table.
-pub(super) fn read(entry: &Entry<'_>) -> Result<RepeatUntil, SpecError> {
+pub(crate) fn read(entry: &Entry<'_>) -> Result<RepeatUntil, SpecError> {
     let (mut half_width, mut is_decided, mut margin, mut blocks_max) = (None, false, None, None);
     for inner in entry.table()? {
         match inner.key {
@@ -49,7 +49,7 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<RepeatUntil, SpecError> {
 }
 
 /// Refuses what the command line may bring: widths of zero, margins of zero, caps below the repetitions.
-pub(super) fn check(until: &RepeatUntil, repetitions: u32, head: &Span) -> Result<(), SpecError> {
+pub(crate) fn check(until: &RepeatUntil, repetitions: u32, head: &Span) -> Result<(), SpecError> {
     if let Some(width) = until.half_width_percent.filter(|width| !(*width > 0.0 && width.is_finite())) {
         let title = format!("an interval cannot become as narrow as {width} %");
         return Err(SpecError::without_place(title).help("give a half width above 0 %, such as 2 %"));
@@ -74,7 +74,7 @@ pub(super) fn check(until: &RepeatUntil, repetitions: u32, head: &Span) -> Resul
 }
 
 /// The looks of a study that waits for decisions.
-pub(super) fn looks(until: Option<RepeatUntil>, repetitions: u32) -> Option<Looks> {
+pub(crate) fn looks(until: Option<RepeatUntil>, repetitions: u32) -> Option<Looks> {
     let until = until?;
     let margin = until.decision?.margin;
     Some(Looks { blocks_min: repetitions, blocks_max: until.blocks_max, margin })
