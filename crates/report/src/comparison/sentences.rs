@@ -68,7 +68,7 @@ pub(super) fn sentences(summary: &ComparisonSummary) -> Vec<String> {
 }
 
 /// What the faster side gives up.
-fn safety(summary: &ComparisonSummary, is_better: bool, is_worse: bool) -> Option<String> {
+pub(super) fn safety(summary: &ComparisonSummary, is_better: bool, is_worse: bool) -> Option<String> {
     let parameters = summary.changes.iter().filter(|change| change.part == Part::Parameter);
     let risks = parameters.filter_map(|change| {
         let (baseline, candidate) = (change.baseline.as_ref()?, change.candidate.as_ref()?);

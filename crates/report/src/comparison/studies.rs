@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::compared::{Options, compare_all, view};
 use super::pairs::group_estimate;
+use super::sentences::safety;
 use super::side::{Side, level};
 use super::summary::{ComparisonSummary, SideView};
 use super::work::OtherWork;
@@ -249,5 +250,10 @@ fn sentences(summary: &StudiesSummary) -> Vec<String> {
             false => format!("{name} against {baseline}: {}.", parts.join("; ")),
         }
     };
-    (1..).zip(&summary.comparisons).map(of_one).collect()
+    let with_risk = |numbered: (usize, &ComparisonSummary)| {
+        let has = |verdict: Verdict| numbered.1.pairs.iter().any(|pair| pair.verdict == Some(verdict));
+        let risk = safety(numbered.1, has(Verdict::Better), has(Verdict::Worse));
+        std::iter::once(of_one(numbered)).chain(risk).collect::<Vec<_>>().join(" ")
+    };
+    (1..).zip(&summary.comparisons).map(with_risk).collect()
 }

@@ -3,6 +3,7 @@
 use report::comparison::{Options, Side, StudiesSummary, studies};
 use report::summary::Verdict;
 use report::{export, html, markdown, text};
+use results::model::Level;
 use results::store::StudyResults;
 
 use crate::made_up::{factor, fill, study};
@@ -137,4 +138,21 @@ fn spread(results: &mut StudyResults, seed: u64) {
         }
         stored.run.elapsed_ns = (1e9 * (1.0 + 0.05 * (sum - 2.0))) as u64;
     }
+}
+
+#[test]
+fn a_study_that_is_faster_and_less_safe_says_so() {
+    let with = |name: &str, seconds: f64, durability: &str| {
+        let mut side = arrays(name, &[seconds; 5]);
+        side.results.study.fixed.push(("durability".to_owned(), Level::Text(durability.to_owned())));
+        side
+    };
+    let others = [with("relaxed", 2.0, "relaxed"), with("full-again", 4.0, "full")];
+    let summary = studies(&with("full", 4.0, "full"), &others, &OPTIONS);
+    assert!(
+        summary.sentences[0].contains("durability=relaxed is less safe than durability=full"),
+        "{:?}",
+        summary.sentences
+    );
+    assert!(!summary.sentences[1].contains("less safe"), "{:?}", summary.sentences);
 }
