@@ -50,6 +50,7 @@ const IMPORTS: &[&str] = &[
     "\0table_id;wait_type;wait_s;resource_s;signal_s;wait_count;percentage;connections\n1;A;90.00;80.00;10.00;10;90.00;16\n1;B;6.00;5.00;1.00;10;6.00;16\n",
     "\0test,phase,counter,value\n1,populate,disk bytes/read,8192\n1,populate,read bytes/sec,4\n",
     "\u{1}0 1 4052 0 1795400694 502006\n1 1 skipped 0 1795400695 512495 0\n2 1 serialization 0 1795400696 1 0 3\n",
+    "\u{1}0 1 4052 0 100000000 502006\n1 1 4052 0 8999999999 502006\n1 1 4052 0 99999999999 502006\n",
     "\u{2}1795400696 213 841272 5176962176 615 15155 0 0 0 0 0 0 0 0 0\n1795400697 4 10 20 1 5\n",
     "\u{3}pgbench (15.20)\nprogress: 1.0 s, 127.0 tps, lat 3.903 ms stddev 3.4\ntransaction type: x\nnumber of clients: 2\nnumber of transactions actually processed: 329\ntps = 110.3 (without)\n",
     "\u{4}{\"fio version\":\"fio-3.33\",\"jobs\":[{\"jobname\":\"a\",\"job options\":{\"bs\":\"4k\"},\"read\":{\"iops\":10,\"total_ios\":10,\"runtime\":1000,\"bw_bytes\":40960,\"clat_ns\":{\"mean\":5,\"max\":9,\"bins\":{\"5\":10},\"percentile\":{\"99.000000\":9}}}}]}",

@@ -7,7 +7,7 @@ use results::store::StoredIoTable;
 
 use crate::export::{Column, Frame, Values};
 use crate::layout::{Align, Block, Grid, Section};
-use crate::plain::plain;
+use crate::plain::{one_line, plain};
 
 pub use answer::{answer, flagged_count};
 pub(crate) use answer::{cautions, pattern};
@@ -61,7 +61,7 @@ pub fn text(table: &IoTable) -> String {
     let origin: Vec<String> = [&table.matrix, &table.machine]
         .into_iter()
         .filter(|phrase| !phrase.is_empty())
-        .map(|phrase| plain(phrase))
+        .map(|phrase| one_line(phrase))
         .collect();
     if !origin.is_empty() {
         text += &format!("\n{}\n", origin.join("; "));
@@ -98,7 +98,7 @@ fn remarks(table: &IoTable) -> Vec<String> {
     let rows = table.rows.iter().map(|row| &row.flags);
     let sync_rows = table.sync_rows.iter().map(|row| &row.flags);
     let notes = notes("row", rows).into_iter().chain(notes("append row", sync_rows));
-    notes.chain(table.warnings.iter().map(|warning| plain(warning))).collect()
+    notes.chain(table.warnings.iter().map(|warning| one_line(warning))).collect()
 }
 
 /// Writes the transfers as CSV (RFC 4180, LF). The first ten columns have the names and the order of the published
@@ -292,7 +292,7 @@ fn notes<'a>(noun: &str, flags_by_row: impl Iterator<Item = &'a Vec<String>>) ->
             true => String::new(),
             false => format!("; similar: {}", numbers(&note.similar)),
         };
-        format!("{}: {}{similar}", numbers(&note.rows), plain(note.text))
+        format!("{}: {}{similar}", numbers(&note.rows), one_line(note.text))
     };
     notes.into_iter().map(line).collect()
 }

@@ -19,7 +19,7 @@ pub(crate) fn mark_line(mark: &results::store::StoredMark) -> String {
     format!(
         "marked {}: {}{}",
         at(&mark.marked_at),
-        report::plain::plain(&mark.reason),
+        report::plain::one_line(&mark.reason),
         back.unwrap_or_default()
     )
 }

@@ -65,7 +65,7 @@ pub(crate) fn detail(check: &StoredCheck) -> String {
     let mut text = format!(
         "check {} of {}, stored {}Z by fathom {}\n\n{}",
         check.id,
-        report::plain::plain(&check.place),
+        report::plain::one_line(&check.place),
         seconds(&check.stored_at),
         check.fathom_version,
         fitted(&report::findings::text_of(&check.report, engines::rules().of(&check.report), usize::MAX))

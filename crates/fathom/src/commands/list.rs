@@ -72,7 +72,7 @@ fn studies(arguments: &ListArguments) -> anyhow::Result<ExitStatus> {
                 stored.id.0,
                 seconds(&study.created_at),
                 study.experiment,
-                report::plain::plain(&imported.words()),
+                report::plain::one_line(&imported.words()),
                 counted(counting as u64, "run")
             ))?;
             continue;
@@ -123,7 +123,7 @@ fn line(check: &StoredCheck) -> String {
         "check {}  {}Z  {}, {}, level {}: {}",
         check.id,
         seconds(&check.stored_at),
-        report::plain::plain(&check.place),
+        report::plain::one_line(&check.place),
         counted(report.accounting.page_count, "page"),
         report.level.name(),
         report.verdict().text
@@ -160,7 +160,7 @@ fn runs(arguments: &ListArguments, study: Option<&str>) -> anyhow::Result<ExitSt
             "run {}  block {}  {}  {}  {}\n",
             stored.run_id,
             key.block_index + 1,
-            report::plain::plain(&label),
+            report::plain::one_line(&label),
             state(stored),
             marks::value(quantity, stored)
         ))?;

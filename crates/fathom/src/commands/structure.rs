@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use check::engine::Source;
 use check::progress::Progress;
 use check::structure::Options;
-use report::plain::plain;
+use report::plain::one_line;
 use results::store::{Store, StoredStructure, StructureOrigin};
 use results::structure::{StructureMode, StructureReport};
 
@@ -198,7 +198,7 @@ fn line(stored: &StoredStructure) -> String {
         "structure {}  {}Z  {} {}: {} tables and indexes{run}\n",
         stored.id,
         seconds(&stored.stored_at),
-        plain(&stored.place),
+        one_line(&stored.place),
         stored.report.mode.name(),
         stored.report.objects.len()
     )

@@ -4,7 +4,7 @@ use results::structure::{LevelStructure, ObjectStructure, StructureReport};
 use results::wording::{counted, counted_as, thousands};
 
 use crate::number::percent;
-use crate::plain::plain;
+use crate::plain::{one_line, plain};
 
 /// Trees with fewer leaf pages are small: their fragmentation is of no consequence.
 const LEAVES_MIN: u64 = 16;
@@ -13,7 +13,7 @@ const LEAVES_MIN: u64 = 16;
 pub fn answer(report: &StructureReport) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(reason) = &report.unfinished {
-        sentences.push(format!("Not finished: {}.", plain(reason)));
+        sentences.push(format!("Not finished: {}.", one_line(reason)));
     }
     let leaves = |object: &'_ ObjectStructure| -> Option<LevelStructure> {
         object.levels.iter().find(|level| level.index_level == 0 && level.page_count >= LEAVES_MIN).cloned()

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use report::plain::plain;
+use report::plain::one_line;
 use results::wording::counted;
 use serde_json::{Value, json};
 
@@ -26,15 +26,15 @@ pub(super) fn print_all(done: &[(Prepared, Stored)], is_json: bool) -> anyhow::R
 
 fn text(prepared: &Prepared, stored: &Stored) -> String {
     let Prepared { study, origin, matrix } = prepared;
-    let mut text = format!("{}: {}\n", plain(&study.experiment), plain(&origin.words()));
+    let mut text = format!("{}: {}\n", one_line(&study.experiment), one_line(&origin.words()));
     for (name, taken_as) in &origin.columns {
-        let _ = writeln!(text, "  {}: {}", plain(name), plain(taken_as));
+        let _ = writeln!(text, "  {}: {}", one_line(name), one_line(taken_as));
     }
     for identity in &origin.identities {
-        let _ = writeln!(text, "  {}", plain(identity));
+        let _ = writeln!(text, "  {}", one_line(identity));
     }
     for contradiction in origin.contradictions.iter().take(CONTRADICTIONS_MAX) {
-        let _ = writeln!(text, "  contradiction: {}", plain(contradiction));
+        let _ = writeln!(text, "  contradiction: {}", one_line(contradiction));
     }
     if let Some(more) = origin.contradictions.len().checked_sub(CONTRADICTIONS_MAX).filter(|more| *more > 0) {
         let _ = writeln!(text, "  and {more} more");
@@ -47,8 +47,8 @@ fn text(prepared: &Prepared, stored: &Stored) -> String {
         0 => String::new(),
         count => format!(", {count} of them suspect: kept, and excluded from means"),
     };
-    let _ = writeln!(text, "  {runs} of {cells}, compared by {}{suspect}", plain(metric));
-    let name = plain(&study.experiment);
+    let _ = writeln!(text, "  {runs} of {cells}, compared by {}{suspect}", one_line(metric));
+    let name = one_line(&study.experiment);
     let _ = match stored {
         Stored::No => writeln!(text, "  nothing was stored (--dry-run)"),
         Stored::New(id) => writeln!(text, "stored as study {}: `fathom report {}` shows it", id.0, id.0),

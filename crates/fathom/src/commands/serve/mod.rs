@@ -79,7 +79,7 @@ fn listen(arguments: &ServeArguments) -> anyhow::Result<TcpListener> {
 fn respond(request: &Request, access: &Access, directory: &Path, lines: &Lines) -> Response {
     access.refusal(request).unwrap_or_else(|| {
         let response = answer(request, directory, lines).unwrap_or_else(|error| {
-            say(&format!("{}: {}", report::plain::plain(&request.path), told(&error)));
+            say(&format!("{}: {}", report::plain::one_line(&request.path), told(&error)));
             Response::text(500, "the results could not be read; the server's standard error says why\n")
         });
         access.remembered(request, response)
