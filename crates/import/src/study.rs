@@ -156,6 +156,7 @@ fn run(observation: Observation, key: RunKey, position: u32, by: &str) -> Run {
         settings: Vec::new(),
         environment: results::model::Environment::default(),
         observations: observation.observations,
+        scripts: Vec::new(),
     }
 }
 

@@ -197,6 +197,7 @@ fn work(workload: Workload, connections: u32, time: Duration) -> Work {
         manual_checkpoint_every: None,
         settings: BTreeMap::new(),
         subject: lab::work::SubjectParameters::default(),
+        own: None,
         label: String::new(),
         seed: 1,
     }

@@ -149,7 +149,7 @@ impl Session for PostgresSession {
     /// BEGIN, a statement for each row and COMMIT, a round trip each, as a client's loop does it. `SELECT 1` has no
     /// transaction around it.
     #[inline]
-    async fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
+    async fn transaction(&mut self, rows: u64, _: Registration<'_>) -> Result<(), SessionError> {
         let outcome = if let Some(look_up) = &self.look_up {
             look_up.execute(&mut self.connection, rows).await
         } else if rows == 1 || self.takes_all {

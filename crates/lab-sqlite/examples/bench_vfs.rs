@@ -75,6 +75,7 @@ fn works(time: Duration) -> Vec<(&'static str, Work)> {
         manual_checkpoint_every: None,
         settings: BTreeMap::new(),
         subject: lab::work::SubjectParameters::default(),
+        own: None,
         label: String::new(),
         seed: 1,
     };

@@ -187,7 +187,7 @@ pub struct SqliteSession {
 
 impl Session for SqliteSession {
     #[inline]
-    async fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
+    async fn transaction(&mut self, rows: u64, _: Registration<'_>) -> Result<(), SessionError> {
         self.transact(rows)
     }
 

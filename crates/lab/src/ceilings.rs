@@ -228,6 +228,7 @@ mod tests {
             settings: Vec::new(),
             environment: Environment::default(),
             observations: Observations::default(),
+            scripts: Vec::new(),
         };
         StoredRun { run_id: 1, run, superseded_by: None, suspect: None }
     }

@@ -19,6 +19,7 @@ pub mod gates;
 pub mod inventory;
 pub mod laboratory;
 pub mod observe;
+pub mod own;
 mod path_bytes;
 pub mod reading;
 pub mod run;

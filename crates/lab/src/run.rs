@@ -249,6 +249,7 @@ fn record(measured: Measured<'_>) -> Run {
         settings: sorted(measured.settings),
         environment: measured.environment,
         observations,
+        scripts: dispatch.scripts,
         clients: dispatch.clients,
     }
 }

@@ -119,7 +119,7 @@ pub struct TaskSession(TaskConnector);
 
 impl Session for TaskSession {
     /// Does the task `count` times; the figures of the last one stay.
-    async fn transaction(&mut self, count: u64) -> Result<(), SessionError> {
+    async fn transaction(&mut self, count: u64, _: Registration<'_>) -> Result<(), SessionError> {
         for _ in 0..count {
             let read_bytes = || disk::counters::process_io(std::process::id()).ok().map(|io| io.read_bytes);
             let before = read_bytes();

@@ -1,9 +1,12 @@
 //! What one run does: the parameters of a cell, resolved into types.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::own::OwnWorkload;
 
 mod subject;
 
@@ -35,6 +38,8 @@ pub enum Workload {
     RawRead,
     /// Questions to the machine and the server, without any work.
     Inventory,
+    /// Schema and scripts of the user's own: see [`Work::own`].
+    Own,
 }
 
 impl Workload {
@@ -166,6 +171,9 @@ pub struct Work {
     /// What is read, for workloads that read.
     #[serde(default, skip_serializing_if = "SubjectParameters::is_default")]
     pub subject: SubjectParameters,
+    /// What a workload of the user's own does; `None` for the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Arc<OwnWorkload>>,
     /// Free word that changes nothing; two levels of it make an A/A pair.
     pub label: String,
     /// Seed of this run's keys and arrival times.
@@ -213,6 +221,7 @@ impl Work {
             manual_checkpoint_every: None,
             settings: BTreeMap::new(),
             subject: SubjectParameters::default(),
+            own: None,
             label: String::new(),
             seed: 1,
         }

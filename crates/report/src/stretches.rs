@@ -331,6 +331,7 @@ mod tests {
             settings: Vec::new(),
             environment: Environment::default(),
             observations: Observations { series, ..Observations::default() },
+            scripts: Vec::new(),
         }
     }
 

@@ -23,6 +23,7 @@ pub mod observations;
 pub mod origin;
 pub mod plain;
 pub mod redaction;
+pub mod scripts;
 pub mod settings;
 pub mod store;
 pub mod structure;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::LatencyHistogram;
 use crate::imported::Imported;
 use crate::observations::Observations;
+use crate::scripts::ScriptRecord;
 
 /// One value that a factor takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -227,6 +228,9 @@ pub struct Run {
     /// What was seen while it ran.
     #[serde(default)]
     pub observations: Observations,
+    /// What each script did, of a workload of the user's own; empty for the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<ScriptRecord>,
 }
 
 impl Run {

@@ -83,6 +83,7 @@ fn run(block_index: u32) -> Run {
         events: Vec::new(),
         settings: Vec::new(),
         observations: Default::default(),
+        scripts: Vec::new(),
         environment: Environment { machine: serde_json::json!(block_index), ..Environment::default() },
     }
 }

@@ -141,6 +141,7 @@ fn run(key: RunKey, position: u32, is_valid: bool) -> Run {
             engine: serde_json::json!({"version": "18"}),
         },
         observations: observations(),
+        scripts: Vec::new(),
     }
 }
 

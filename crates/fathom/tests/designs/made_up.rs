@@ -218,6 +218,7 @@ impl MadeUp {
             events: Vec::new(),
             settings: Vec::new(),
             observations: Default::default(),
+            scripts: Vec::new(),
             environment: Environment::default(),
         };
         let found = self.measure.value(&run).unwrap();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::support::{
     connect, connect_all, managed, newest, oldest_and_newest, ours_in, run, runtime, scratch, servers, work,
 };
+use lab::client::EventLoop;
 use lab::engine::{ClientControl, Describe, Layout, Residence, ServerShare, Session, SessionError, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, Work, Workload};
 use lab_postgres::ManagedPostgres;
@@ -92,14 +93,15 @@ fn select_one_needs_no_table_and_the_same_seed_gives_the_same_keys() {
         // The same keys twice violate the primary key: the second client repeats the first one's.
         let work = Work { workload: Workload::RandomInsert, key: KeyOrder::Random, connections: 1, ..work() };
         target.prepare(&work).unwrap();
+        let event_loop = EventLoop::new().unwrap();
         runtime().block_on(async {
             let mut first = connect(&target.postgres_connector(), 0);
             let mut same = connect(&target.postgres_connector(), 0);
-            first.transaction(3).await.unwrap();
-            let error = same.transaction(3).await.unwrap_err().to_string();
+            first.transaction(3, event_loop.registration(0, 1)).await.unwrap();
+            let error = same.transaction(3, event_loop.registration(0, 1)).await.unwrap_err().to_string();
             assert!(error.contains("duplicate key") && error.contains("23505"), "{error}");
             // After the error the session is outside any transaction and goes on.
-            same.transaction(0).await.unwrap();
+            same.transaction(0, event_loop.registration(0, 1)).await.unwrap();
         });
         target.stop(false).unwrap();
     }
@@ -161,13 +163,14 @@ fn a_killed_backend_ends_its_client_with_the_server_s_words_and_no_other() {
         let mut target = managed(&server, scratch.path(), Layout::default());
         target.prepare(&work()).unwrap();
         let runtime = runtime();
+        let event_loop = EventLoop::new().unwrap();
         let mut sessions = connect_all(&target.postgres_connector(), 2);
         let backend = Pid::from_raw(sessions[0].backend_process_id().unwrap()).unwrap();
         kill_process(backend, Signal::TERM).unwrap();
         runtime.block_on(async {
             let outcome = loop {
                 // The signal may arrive after a few more transactions.
-                match sessions[0].transaction(1).await {
+                match sessions[0].transaction(1, event_loop.registration(0, 1)).await {
                     Ok(()) => {}
                     Err(error) => break error,
                 }
@@ -177,9 +180,10 @@ fn a_killed_backend_ends_its_client_with_the_server_s_words_and_no_other() {
                 text,
                 "server closed the connection: terminating connection due to administrator command (57P01)"
             );
-            let again = sessions[0].transaction(1).await.unwrap_err().to_string();
+            let again =
+                sessions[0].transaction(1, event_loop.registration(0, 1)).await.unwrap_err().to_string();
             assert!(again.contains("server closed the connection"), "{again}");
-            sessions[1].transaction(2).await.unwrap();
+            sessions[1].transaction(2, event_loop.registration(0, 1)).await.unwrap();
         });
         target.clean().unwrap();
         target.stop(false).unwrap();
@@ -193,12 +197,13 @@ fn a_server_killed_in_mid_run_is_an_error_and_the_next_prepare_starts_it_again()
         let mut target = managed(&server, scratch.path(), Layout::default());
         target.prepare(&work()).unwrap();
         let runtime = runtime();
+        let event_loop = EventLoop::new().unwrap();
         let mut sessions = connect_all(&target.postgres_connector(), 1);
         let postmaster = Pid::from_raw(target.server_process_id().unwrap() as i32).unwrap();
         kill_process(postmaster, Signal::QUIT).unwrap();
         let error = runtime.block_on(async {
             loop {
-                if let Err(error) = sessions[0].transaction(1).await {
+                if let Err(error) = sessions[0].transaction(1, event_loop.registration(0, 1)).await {
                     break error.to_string();
                 }
             }

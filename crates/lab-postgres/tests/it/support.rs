@@ -65,6 +65,7 @@ pub fn work() -> Work {
         manual_checkpoint_every: None,
         settings: BTreeMap::new(),
         subject: lab::work::SubjectParameters::default(),
+        own: None,
         label: String::new(),
         seed: 7,
     }

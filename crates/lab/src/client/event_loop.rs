@@ -5,17 +5,22 @@
 //! an event polls exactly that client. A client may be polled without reason; then it finds
 //! nothing and waits again.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
+
+use super::progress::Progress;
+use super::tally::Tally;
 
 /// Events taken from the kernel at a time.
 const EVENTS_MAX: usize = 256;
@@ -49,6 +54,10 @@ pub struct EventLoop {
     epoll: OwnedFd,
     /// When all tasks are polled next, whatever happens before.
     wake_at: Cell<Option<Instant>>,
+    /// What clients of scripts count together.
+    tally: RefCell<Option<Rc<RefCell<Tally>>>>,
+    /// Says when to stop.
+    progress: Option<Arc<Progress>>,
 }
 
 /// One client's place in the loop: under this number its descriptors wake it.
@@ -114,6 +123,22 @@ impl Registration<'_> {
         self.within(Some(time), std::future::pending::<()>()).await;
     }
 
+    /// What the clients of this thread count together; made by the first one.
+    pub fn tally(&self, make: impl FnOnce() -> Tally) -> Rc<RefCell<Tally>> {
+        let mut tally = self.event_loop.tally.borrow_mut();
+        Rc::clone(tally.get_or_insert_with(|| Rc::new(RefCell::new(make()))))
+    }
+
+    /// Lets the other clients of this thread run.
+    pub async fn yield_now(&self) {
+        yield_now().await;
+    }
+
+    /// Is the run to end?
+    pub fn is_stopped(&self) -> bool {
+        self.event_loop.progress.as_ref().is_some_and(|progress| progress.is_stopped())
+    }
+
     fn data(&self) -> epoll::EventData {
         epoll::EventData::new_u64(self.number)
     }
@@ -125,7 +150,25 @@ impl EventLoop {
     /// # Errors
     /// Too many open files.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?, wake_at: Cell::new(None) })
+        Ok(Self {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            wake_at: Cell::new(None),
+            tally: RefCell::default(),
+            progress: None,
+        })
+    }
+
+    /// Clients of this loop learn from `progress` when to stop.
+    pub(crate) fn with_progress(self, progress: Arc<Progress>) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
+    /// Takes what the clients of scripts counted, and starts anew.
+    pub(crate) fn take_tally(&self) -> Option<Tally> {
+        let tally = self.tally.borrow();
+        let tally = tally.as_ref()?;
+        let fresh = tally.borrow().cleared();
+        Some(tally.replace(fresh))
     }
 
     /// The place of client `number` of `clients` on this thread.

@@ -1,8 +1,6 @@
 //! One client's loop over transactions and what it writes down.
 
 use std::cell::RefCell;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use results::histogram::LatencyHistogram;
@@ -10,6 +8,7 @@ use results::model::ClientRecord;
 
 use super::event_loop::{Registration, yield_now};
 use super::pace::{Arrivals, Timer};
+use super::progress::Progress;
 use super::seconds::LatencySeconds;
 use crate::engine::{ServerShare, Session, SessionError};
 
@@ -17,57 +16,6 @@ use crate::engine::{ServerShare, Session, SessionError};
 const LONGEST_TURN: Duration = Duration::from_millis(1);
 /// A transaction is repeated at most this often before its client gives up.
 const RETRIES_MAX: u64 = 1_000;
-
-/// Rows done so far, one counter per client, readable while the run goes on.
-#[derive(Debug)]
-pub struct Progress {
-    rows: Vec<Counter>,
-    stop: AtomicBool,
-    given_up: OnceLock<String>,
-}
-
-/// Alone on its cache lines, so that clients on different cores do not slow each other down.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Counter(AtomicU64);
-
-impl Progress {
-    pub(crate) fn new(clients: u32) -> Self {
-        Self {
-            rows: (0..clients).map(|_| Counter::default()).collect(),
-            stop: AtomicBool::new(false),
-            given_up: OnceLock::new(),
-        }
-    }
-
-    /// Rows acknowledged so far over all clients, warm-up included. With the loop on the server a
-    /// client's rows appear when it ends.
-    pub fn rows(&self) -> u64 {
-        self.rows.iter().map(|counter| counter.0.load(Ordering::Relaxed)).sum()
-    }
-
-    /// Asks every client to end after the transaction that it is in.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// Ends the run without its clients, which wait for an engine that does not answer.
-    pub(crate) fn give_up(&self, reason: String) {
-        // The first reason stands.
-        let _ = self.given_up.set(reason);
-        self.stop();
-    }
-
-    /// Why the clients are not waited for any more.
-    pub(crate) fn given_up(&self) -> Option<&str> {
-        self.given_up.get().map(String::as_str)
-    }
-
-    /// Has somebody asked to end, or did a client fail?
-    pub fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-}
 
 /// What ends a client's loop.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +34,8 @@ pub(super) struct Share {
     pub(super) rate_per_s: Option<f64>,
     pub(super) arrival_seed: u64,
     pub(super) on_server: bool,
+    /// Arrivals that would begin later than this are skipped.
+    pub(super) latency_limit_ns: Option<u64>,
 }
 
 /// One client between barrier and report.
@@ -98,6 +48,8 @@ pub(super) struct Client<'a, S> {
     pub(super) seconds: &'a RefCell<LatencySeconds>,
     pub(super) barrier: Instant,
     pub(super) registration: Registration<'a>,
+    /// Rows of transactions that failed in the end or were skipped: part of the share, and not of the record.
+    pub(super) failed_rows: u64,
 }
 
 impl<S: Session> Client<'_, S> {
@@ -124,7 +76,9 @@ impl<S: Session> Client<'_, S> {
         let mut turn_ns = begin_ns;
         loop {
             let rows = match share.until {
-                Until::Rows(total) => share.batch_size.min(total - self.record.rows),
+                Until::Rows(total) => {
+                    share.batch_size.min(total.saturating_sub(self.record.rows + self.failed_rows))
+                }
                 Until::Time(end_ns) if begin_ns < end_ns => share.batch_size,
                 Until::Time(_) => 0,
             };
@@ -134,10 +88,12 @@ impl<S: Session> Client<'_, S> {
             if self.progress.is_stopped() {
                 return Ok(false);
             }
-            self.transaction(rows).await?;
+            let is_done = self.transaction(rows).await?;
             let end_ns = self.now_ns();
-            self.record.service_time.record(end_ns - begin_ns);
-            self.seconds.borrow_mut().record(end_ns, end_ns - begin_ns);
+            if is_done {
+                self.record.service_time.record(end_ns - begin_ns);
+                self.seconds.borrow_mut().record(end_ns, end_ns - begin_ns);
+            }
             begin_ns = end_ns;
             if end_ns - turn_ns > LONGEST_TURN.as_nanos() as u64 {
                 yield_now().await;
@@ -155,12 +111,14 @@ impl<S: Session> Client<'_, S> {
         self.record.response_time = Some(LatencyHistogram::new());
         loop {
             let rows = match share.until {
-                Until::Rows(total) => share.batch_size.min(total - self.record.rows),
+                Until::Rows(total) => {
+                    share.batch_size.min(total.saturating_sub(self.record.rows + self.failed_rows))
+                }
                 Until::Time(end_ns) if arrivals.next_ns() < end_ns && self.now_ns() < end_ns => {
                     share.batch_size
                 }
                 Until::Time(end_ns) => {
-                    self.record.arrivals_unserved = arrivals.drain_until(end_ns);
+                    self.record.arrivals_unserved += arrivals.drain_until(end_ns);
                     0
                 }
             };
@@ -177,13 +135,21 @@ impl<S: Session> Client<'_, S> {
                 .await
                 .map_err(|error| SessionError::Fatal(format!("could not wait on a timer: {error}")))?;
             let begin_ns = self.now_ns();
-            self.transaction(rows).await?;
-            let end_ns = self.now_ns();
-            self.record.service_time.record(end_ns - begin_ns);
-            if let Some(response_time) = &mut self.record.response_time {
-                response_time.record(end_ns.saturating_sub(intended_ns));
+            if share.latency_limit_ns.is_some_and(|limit_ns| begin_ns > intended_ns + limit_ns) {
+                // It would be late before it begins: as with pgbench's --latency-limit it is skipped.
+                self.record.arrivals_unserved += 1;
+                self.failed_rows += rows;
+                yield_now().await;
+                continue;
             }
-            self.seconds.borrow_mut().record(end_ns, end_ns.saturating_sub(intended_ns));
+            if self.transaction(rows).await? {
+                let end_ns = self.now_ns();
+                self.record.service_time.record(end_ns - begin_ns);
+                if let Some(response_time) = &mut self.record.response_time {
+                    response_time.record(end_ns.saturating_sub(intended_ns));
+                }
+                self.seconds.borrow_mut().record(end_ns, end_ns.saturating_sub(intended_ns));
+            }
             yield_now().await;
         }
     }
@@ -201,11 +167,17 @@ impl<S: Session> Client<'_, S> {
         Ok(true)
     }
 
-    async fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
+    /// One transaction; false when it failed in the end and the client goes on.
+    async fn transaction(&mut self, rows: u64) -> Result<bool, SessionError> {
         let mut tries = 0;
         loop {
-            match self.session.transaction(rows).await {
+            match self.session.transaction(rows, self.registration).await {
                 Ok(()) => break,
+                Err(SessionError::Failed(text)) => {
+                    self.failed_rows += rows;
+                    self.record.error.get_or_insert(text);
+                    return Ok(false);
+                }
                 Err(SessionError::Retry(_)) if tries < RETRIES_MAX && !self.progress.is_stopped() => {
                     tries += 1;
                     self.record.retries += 1;
@@ -217,7 +189,7 @@ impl<S: Session> Client<'_, S> {
         self.record.rows += rows;
         self.record.transactions += 1;
         self.count_progress(rows);
-        Ok(())
+        Ok(true)
     }
 
     fn fail(&mut self, error: SessionError) {
@@ -226,9 +198,7 @@ impl<S: Session> Client<'_, S> {
     }
 
     fn count_progress(&self, rows: u64) {
-        let counter = &self.progress.rows[self.record.client_index as usize].0;
-        // One writer per counter: a load and a store are enough and cheaper than a locked add.
-        counter.store(counter.load(Ordering::Relaxed) + rows, Ordering::Relaxed);
+        self.progress.add(self.record.client_index, rows);
     }
 
     fn now_ns(&self) -> u64 {

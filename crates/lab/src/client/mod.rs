@@ -10,12 +10,15 @@ mod measure;
 mod pace;
 mod phase;
 mod pool;
+mod progress;
 mod seconds;
+mod tally;
 mod worker;
 
 pub use connector::DynConnector;
 pub use event_loop::{EventLoop, Registration};
-pub use measure::Progress;
 pub use pool::{ClientPool, ClientPoolError};
+pub use progress::Progress;
 pub use seconds::LatencySeconds;
+pub use tally::Tally;
 pub use worker::{Dispatch, WorkerContext, WorkerUsage};

@@ -10,8 +10,8 @@ use results::model::ClientRecord;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::connector::DynConnector;
-use super::measure::Progress;
 use super::phase::{Phase, PhaseSignal};
+use super::progress::Progress;
 use super::seconds::LatencySeconds;
 use super::worker::{Dispatch, Report, WorkerContext};
 use crate::work::Work;
@@ -152,16 +152,30 @@ impl ClientPool {
                 ..ClientRecord::new(index)
             };
             let clients = (0..self.clients).map(record).collect();
-            return Dispatch { clients, workers: Vec::new(), seconds: LatencySeconds::default() };
+            return Dispatch {
+                clients,
+                workers: Vec::new(),
+                seconds: LatencySeconds::default(),
+                scripts: Vec::new(),
+            };
         }
-        let mut all =
-            Dispatch { clients: Vec::new(), workers: Vec::new(), seconds: LatencySeconds::default() };
+        let mut all = Dispatch {
+            clients: Vec::new(),
+            workers: Vec::new(),
+            seconds: LatencySeconds::default(),
+            scripts: Vec::new(),
+        };
         for worker in self.workers {
             match worker.join() {
                 Ok(Ok(part)) => {
                     all.clients.extend(part.clients);
                     all.workers.extend(part.workers);
                     all.seconds.merge(part.seconds);
+                    if all.scripts.is_empty() {
+                        all.scripts = part.scripts;
+                    } else {
+                        all.scripts.iter_mut().zip(&part.scripts).for_each(|(sum, one)| sum.merge(one));
+                    }
                 }
                 Ok(Err(error)) => tracing::error!("could not run a client thread: {error}"),
                 Err(_) => {

@@ -9,12 +9,15 @@ use std::time::{Duration, Instant};
 
 use disk::counters::thread_cpu_ns;
 use results::model::ClientRecord;
+use results::scripts::ScriptRecord;
 use stats::random::derive_seed;
 
 use super::event_loop::EventLoop;
-use super::measure::{Client, Progress, Share, Until};
+use super::measure::{Client, Share, Until};
 use super::phase::{Phase, PhaseSignal};
+use super::progress::Progress;
 use super::seconds::LatencySeconds;
+use super::tally::Tally;
 use crate::engine::{Connector, Session};
 use crate::work::{Amount, LoopSide, WarmUp, Work};
 
@@ -46,6 +49,8 @@ pub struct Dispatch {
     pub workers: Vec<WorkerUsage>,
     /// Latencies of all clients over time; empty with the loop on the server.
     pub seconds: LatencySeconds,
+    /// What each script did, of a workload of the user's own.
+    pub scripts: Vec<ScriptRecord>,
 }
 
 /// What a worker thread is given.
@@ -70,7 +75,7 @@ pub(super) fn run_worker<C: Connector>(
     context: &WorkerContext,
     mine: &[u32],
 ) -> io::Result<Dispatch> {
-    let event_loop = EventLoop::new()?;
+    let event_loop = EventLoop::new()?.with_progress(Arc::clone(&context.progress));
     let mut members = connect_all(connector, &event_loop, mine)?;
     for _ in &members {
         context.report(Report::Connected);
@@ -82,7 +87,10 @@ pub(super) fn run_worker<C: Connector>(
     }
     let measure_phase = |phase| if let Phase::Measure(at) = phase { Some(at) } else { None };
     let began = wait_flushing(context, &event_loop, &mut members, measure_phase)?;
+    // What was counted until here belongs to the warm-up.
+    event_loop.take_tally();
     let (usage, seconds) = measure(context, &event_loop, &mut members, began)?;
+    let scripts = event_loop.take_tally().map(Tally::into_records).unwrap_or_default();
     let close_phase = |phase| if let Phase::Close = phase { Some(()) } else { None };
     wait_flushing(context, &event_loop, &mut members, close_phase)?;
     for session in members.iter_mut().filter_map(|member| member.session.as_mut()) {
@@ -95,7 +103,7 @@ pub(super) fn run_worker<C: Connector>(
         }
         clients.push(member.record);
     }
-    Ok(Dispatch { clients, workers: vec![usage], seconds })
+    Ok(Dispatch { clients, workers: vec![usage], seconds, scripts })
 }
 
 /// Connects all clients of a worker at the same time.
@@ -224,9 +232,17 @@ fn work_all<'a, S: Session + 'a>(
                 if let (Some(session), Some(barrier)) = (session, began) {
                     let share = share(record.client_index);
                     let registration = event_loop.registration(number, clients);
-                    Client { session, record, progress: &context.progress, seconds, barrier, registration }
-                        .work(share)
-                        .await;
+                    Client {
+                        session,
+                        record,
+                        progress: &context.progress,
+                        seconds,
+                        barrier,
+                        registration,
+                        failed_rows: 0,
+                    }
+                    .work(share)
+                    .await;
                 }
                 report(record.end_ns.is_none());
             }) as Pin<Box<dyn Future<Output = ()> + 'a>>
@@ -275,5 +291,10 @@ fn share(work: &Work, client_index: u32, until: Until) -> Share {
         rate_per_s: work.rate_per_s.map(|rate| rate / f64::from(work.connections)),
         arrival_seed: derive_seed(work.seed, &[u64::from(client_index)]),
         on_server: work.loop_side == LoopSide::Server,
+        latency_limit_ns: work
+            .own
+            .as_ref()
+            .and_then(|own| own.latency_limit)
+            .map(|limit| limit.as_nanos() as u64),
     }
 }

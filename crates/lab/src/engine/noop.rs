@@ -95,7 +95,7 @@ pub struct NoopSession;
 
 impl Session for NoopSession {
     #[inline]
-    async fn transaction(&mut self, _rows: u64) -> Result<(), SessionError> {
+    async fn transaction(&mut self, _rows: u64, _: Registration<'_>) -> Result<(), SessionError> {
         Ok(())
     }
 

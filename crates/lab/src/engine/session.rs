@@ -26,9 +26,14 @@ pub trait Connector: Clone + Debug + Send + Sync + 'static {
 
 /// A client's connection with its prepared statements.
 pub trait Session: Debug {
-    /// Does one transaction of `rows` rows (for `SelectOne`: `rows` statements) and returns when the
-    /// engine acknowledged the commit. After an error the connection is outside any transaction, or broken.
-    fn transaction(&mut self, rows: u64) -> impl Future<Output = Result<(), SessionError>>;
+    /// Does one transaction of `rows` rows (for `SelectOne`: `rows` statements; of a workload of the user's own: one
+    /// script) and returns when the engine acknowledged the commit. After an error the connection is outside any
+    /// transaction, or broken. `registration` is the client's place in its event loop.
+    fn transaction(
+        &mut self,
+        rows: u64,
+        registration: Registration<'_>,
+    ) -> impl Future<Output = Result<(), SessionError>>;
 
     /// Has the engine do this client's whole share in one call.
     fn server_loop(&mut self, share: ServerShare) -> impl Future<Output = Result<ServerLoop, SessionError>>;
@@ -75,6 +80,9 @@ pub enum SessionError {
     /// The engine rolled back and asks to try the whole transaction again.
     #[error("{0}")]
     Retry(String),
+    /// The transaction failed in the end and is counted as failed; the client goes on with the next one.
+    #[error("{0}")]
+    Failed(String),
     /// This client cannot go on.
     #[error("{0}")]
     Fatal(String),

@@ -6,7 +6,7 @@ use results::structure::StructureReport;
 
 use super::{
     CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Files, Limitation, Observe,
-    PostRunState, Residence, TargetError,
+    OwnDatabases, PostRunState, Residence, TargetError,
 };
 use crate::work::Work;
 
@@ -70,6 +70,11 @@ pub trait Target {
 
     /// Views of the engine during and after the measured part.
     fn observe(&mut self) -> Option<&mut dyn Observe> {
+        None
+    }
+
+    /// Databases for workloads of the user's own.
+    fn own_databases(&mut self) -> Option<&mut dyn OwnDatabases> {
         None
     }
 

@@ -7,7 +7,7 @@ use results::structure::StructureReport;
 
 use super::{
     CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, EngineFacts, Files, Limitation,
-    Observe, PostRunState, Residence, Target, TargetError,
+    Observe, OwnDatabases, PostRunState, Residence, Target, TargetError,
 };
 use crate::cache::{self, CachedPages};
 use crate::task::{Task, TaskConnector, TaskOrder, TaskOutcome};
@@ -183,6 +183,10 @@ impl<T: Target + ?Sized> Target for TaskTarget<T> {
 
     fn observe(&mut self) -> Option<&mut dyn Observe> {
         self.statements()?.observe()
+    }
+
+    fn own_databases(&mut self) -> Option<&mut dyn OwnDatabases> {
+        self.statements()?.own_databases()
     }
 
     fn take_structures(&mut self) -> Vec<StructureReport> {

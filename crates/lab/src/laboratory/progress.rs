@@ -139,6 +139,7 @@ mod tests {
             settings: Vec::new(),
             environment: Environment::default(),
             observations: Default::default(),
+            scripts: Vec::new(),
             clients: vec![client],
         }
     }

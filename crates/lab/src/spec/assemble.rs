@@ -54,6 +54,7 @@ impl Values<'_> {
             manual_checkpoint_every: self.time("manual_checkpoint_every").filter(|period| !period.is_zero()),
             settings: self.settings(engine.id),
             subject: self.subject(workload),
+            own: None,
             label: self.word("label").to_owned(),
             seed: 0,
         };

@@ -282,6 +282,7 @@ log = "/log"
         manual_checkpoint_every: None,
         settings: [("work_mem".to_owned(), "4096".to_owned())].into(),
         subject: lab::work::SubjectParameters::default(),
+        own: None,
         label: "b".to_owned(),
         seed: 9,
     };

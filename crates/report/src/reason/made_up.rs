@@ -87,6 +87,7 @@ impl MadeUp {
                 ..Environment::default()
             },
             observations: Observations { waits: vec![profile], ..Observations::default() },
+            scripts: Vec::new(),
         }
     }
 

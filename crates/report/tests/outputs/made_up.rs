@@ -125,6 +125,7 @@ pub(crate) fn run(block_index: u32, cell_index: u32, elapsed_s: f64) -> Run {
             source: "pragma".to_owned(),
         }],
         observations: Default::default(),
+        scripts: Vec::new(),
         environment: Environment {
             machine: serde_json::json!({
                 "cpu": {"model": "Made-up CPU", "threads": 2, "numa_nodes": 1},

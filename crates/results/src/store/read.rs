@@ -369,6 +369,7 @@ impl Store {
                 settings: settings.unwrap_or_default().into_iter().map(recorded).collect(),
                 environment,
                 observations: Observations::default(),
+                scripts: Vec::new(),
             },
             superseded_by: self.get(row, 8)?,
             suspect: marked_at.zip(reason).map(|(marked_at, reason)| Mark { marked_at, reason }),

@@ -114,6 +114,7 @@ fn run(key: RunKey, state: RunState) -> Run {
             source: "pragma".to_owned(),
         }],
         observations: observations(),
+        scripts: Vec::new(),
         environment: Environment {
             machine: serde_json::json!({"cpu": "made up", "memory_bytes": 1}),
             layout: serde_json::json!([{"role": "data 1"}]),
