@@ -95,7 +95,47 @@ pub struct StatementRecord {
     pub latency: LatencyHistogram,
 }
 
+/// What the scripts did in all counting runs of one cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellScripts {
+    /// The cell.
+    pub cell_index: u32,
+    /// Counting runs that are added here.
+    pub runs: u64,
+    /// Their elapsed times, added, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Each script with its counts and latencies added, in the order of the workload.
+    pub scripts: Vec<ScriptRecord>,
+}
+
+impl CellScripts {
+    /// A cell without runs.
+    pub fn new(cell_index: u32) -> Self {
+        Self { cell_index, runs: 0, elapsed_ns: 0, scripts: Vec::new() }
+    }
+
+    /// Adds a run. A script that is not the one that other runs have in its place is kept beside them.
+    pub fn add(&mut self, elapsed_ns: u64, scripts: Vec<ScriptRecord>) {
+        self.runs += 1;
+        self.elapsed_ns += elapsed_ns;
+        let known = self.scripts.len();
+        for (position, script) in scripts.into_iter().enumerate() {
+            match self.scripts[..known].get_mut(position).filter(|mine| mine.is_same(&script)) {
+                Some(mine) => mine.merge(&script),
+                None => self.scripts.push(script),
+            }
+        }
+    }
+}
+
 impl ScriptRecord {
+    /// Is the other a record of the same script: file, weight, and lines of its statements?
+    pub fn is_same(&self, other: &Self) -> bool {
+        let lines =
+            |script: &Self| script.statements.iter().map(|statement| statement.line).collect::<Vec<_>>();
+        self.file == other.file && self.weight == other.weight && lines(self) == lines(other)
+    }
+
     /// Transactions that failed in the end.
     pub fn failed(&self) -> u64 {
         total(&self.failures)

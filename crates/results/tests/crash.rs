@@ -11,9 +11,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use results::histogram::LatencyHistogram;
 use results::model::{
     Cell, ClientRecord, Environment, Level, Metric, Run, RunKey, RunState, Scale, Study, StudyKey,
 };
+use results::scripts::{ScriptRecord, StatementRecord};
 use results::store::{RESULTS_FILE, Store, StoreError};
 
 const ROLE: &str = "FATHOM_TEST_ROLE";
@@ -83,8 +85,32 @@ fn run(block_index: u32) -> Run {
         events: Vec::new(),
         settings: Vec::new(),
         observations: Default::default(),
-        scripts: Vec::new(),
+        scripts: vec![script(block_index)],
         environment: Environment { machine: serde_json::json!(block_index), ..Environment::default() },
+    }
+}
+
+/// A script with forty statements whose counts follow from the block.
+fn script(block_index: u32) -> ScriptRecord {
+    let mut latency = LatencyHistogram::new();
+    (1..500_u64).for_each(|step| latency.record(step * 41_000));
+    let statement = |line| StatementRecord {
+        line,
+        text: format!("SELECT {line}"),
+        executions: u64::from(block_index + line),
+        failures: Vec::new(),
+        first_failure: None,
+        latency: latency.clone(),
+    };
+    ScriptRecord {
+        file: "mixed.sql".to_owned(),
+        weight: 1,
+        transactions: u64::from(block_index),
+        failures: Vec::new(),
+        retried: 0,
+        retries: 0,
+        statements: (1..=40).map(statement).collect(),
+        latency,
     }
 }
 
@@ -155,7 +181,7 @@ fn check_after_kill(directory: &Path, acknowledged: i64) -> usize {
         match whole.run.state {
             RunState::Valid => assert_eq!(whole.run, run(whole.run.key.block_index)),
             _ => assert_eq!(
-                (whole.run.clients.len(), whole.run.metrics.len(), whole.run.elapsed_ns),
+                (whole.run.clients.len(), whole.run.scripts.len(), whole.run.elapsed_ns),
                 (0, 0, 0)
             ),
         }

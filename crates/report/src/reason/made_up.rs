@@ -128,6 +128,7 @@ pub(super) fn study(engine: &str, runs: Vec<Run>) -> StudyResults {
             .map(|(run_id, run)| StoredRun { run_id, run, superseded_by: None, suspect: None })
             .collect(),
         latencies: Vec::new(),
+        scripts: Vec::new(),
         corrections: Vec::new(),
         ceilings: Vec::new(),
     }

@@ -73,6 +73,7 @@ pub(crate) fn study(experiment: &str, factors: Vec<Factor>, repetitions: u32) ->
         cells: (0..).zip(levels).map(|(index, levels)| Cell { index, levels }).collect(),
         runs: Vec::new(),
         latencies: Vec::new(),
+        scripts: Vec::new(),
         corrections: Vec::new(),
         ceilings: Vec::new(),
     }

@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_file_from_before_checks_is_read_as_it_is_and_brought_up_to_date_when_written() {
         let directory = tempfile::tempdir().unwrap();
-        drop(crate::store::tests::file_of_version_1(directory.path()));
+        drop(crate::store::tests::file_of_version(directory.path(), 1));
         assert_eq!(Store::open_read_only(directory.path()).unwrap().checks().unwrap(), []);
         let mut store = Store::open_or_create(directory.path()).unwrap();
         store.add_check(&report(CheckLevel::Page, 1), "/a.db", "t", "v").unwrap();

@@ -83,17 +83,12 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::store::tests::file_of_version;
 
     #[test]
     fn marks_of_a_file_from_before_withdrawals_stand_when_it_is_read() {
         let directory = tempfile::tempdir().unwrap();
-        drop(Store::open_or_create(directory.path()).unwrap());
-        let old = rusqlite::Connection::open(directory.path().join(super::super::RESULTS_FILE)).unwrap();
-        old.execute_batch(
-            "DROP TABLE imported; DROP TABLE design; DROP TABLE redaction; DROP TABLE mark_withdrawal; PRAGMA user_version = 4;",
-        )
-        .unwrap();
-        drop(old);
+        drop(file_of_version(directory.path(), 4));
         let store = Store::open_read_only(directory.path()).unwrap();
         assert_eq!((store.standing().unwrap(), store.marks(1).unwrap()), ("1", Vec::new()));
         drop(store);

@@ -20,6 +20,7 @@ mod open;
 mod read;
 mod redaction;
 mod row;
+mod scripts;
 mod stamp;
 mod structures;
 mod write;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 use crate::ceiling::StoredCeiling;
 use crate::histogram::LatencyHistogram;
 use crate::model::{Cell, RunKey, RunState, StoredRun, Study};
+use crate::scripts::CellScripts;
 use crate::store::lock::WriteLock;
 
 pub use baselines::StoredIoTable;
@@ -103,6 +105,8 @@ pub struct StudyResults {
     pub runs: Vec<StoredRun>,
     /// Latencies of the counting runs, per cell that has any.
     pub latencies: Vec<CellLatency>,
+    /// What the scripts of a workload of the user's own did in the counting runs, per cell that had any.
+    pub scripts: Vec<CellScripts>,
     /// What was doubted or replaced.
     pub corrections: Vec<Correction>,
     /// What the devices alone gave for the patterns of the study.

@@ -20,7 +20,7 @@ pub const APPLICATION_ID: i32 = 0x4654_484D;
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Statement batches that lead from version n to n + 1; a released one never changes.
-const MIGRATIONS: [&str; 8] = [
+pub(super) const MIGRATIONS: [&str; 9] = [
     include_str!("schema.sql"),
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
@@ -29,6 +29,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("schema_6.sql"),
     include_str!("schema_7.sql"),
     include_str!("schema_8.sql"),
+    include_str!("schema_9.sql"),
 ];
 
 /// The file is made under this name and renamed when whole, so that `results.db` is absent or complete.

@@ -163,12 +163,9 @@ impl Store {
     pub fn cell_latencies(&self, study: StudyId) -> Result<Vec<CellLatency>, StoreError> {
         let sql = format!(
             "SELECT cell_index, run.id, client_index, service_time, response_time \
-             FROM run JOIN client ON client.run_id = run.id \
-             WHERE study_id = ?1 AND state = 'valid' \
-               AND run.id NOT IN (SELECT run_id FROM mark WHERE {}) \
-               AND run.id NOT IN (SELECT old_run_id FROM supersession) \
+             FROM run JOIN client ON client.run_id = run.id WHERE {} \
              ORDER BY cell_index, run.id, client_index",
-            self.standing()?
+            self.counting()?
         );
         let mut cells: BTreeMap<u32, ClientRecord> = BTreeMap::new();
         let mut statement = self.connection.prepare_cached(&sql).map_err(self.sqlite())?;
@@ -189,10 +186,19 @@ impl Store {
         Ok(cells.into_iter().map(latency).collect())
     }
 
+    /// A condition on `run` that holds for the runs of study `?1` that count.
+    pub(super) fn counting(&self) -> Result<String, StoreError> {
+        let standing = self.standing()?;
+        Ok(format!(
+            "study_id = ?1 AND state = 'valid' AND run.id NOT IN (SELECT run_id FROM mark WHERE {standing}) \
+             AND run.id NOT IN (SELECT old_run_id FROM supersession)"
+        ))
+    }
+
     /// Reads everything that a report of one study is made from, with the histograms of the counting runs where the study
     /// compares latencies.
     ///
-    /// Costs what [`Store::runs`] and [`Store::cell_latencies`] cost.
+    /// Costs what [`Store::runs`], [`Store::cell_latencies`] and [`Store::cell_scripts`] cost.
     ///
     /// # Errors
     /// No such study, a stored value cannot be read, or SQLite refuses.
@@ -222,6 +228,7 @@ impl Store {
             cells: self.cells(id)?,
             runs,
             latencies: self.cell_latencies(id)?,
+            scripts: self.cell_scripts(id)?,
             corrections: self.corrections(id)?,
             ceilings: self.ceilings(id)?,
         })
@@ -244,6 +251,7 @@ impl Store {
         let run_id = stored.run_id;
         stored.run.clients = self.clients(run_id, depth == Depth::Complete)?;
         stored.run.observations = self.observations(run_id, depth)?;
+        stored.run.scripts = self.scripts(run_id, depth)?;
         let sql = "SELECT name, value, unit, source FROM metric WHERE run_id = ?1 ORDER BY position";
         stored.run.metrics = self.rows(sql, [run_id], |row| {
             let value: Option<f64> = self.get(row, 1)?;

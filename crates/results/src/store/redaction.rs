@@ -182,15 +182,15 @@ mod tests {
 
     use super::*;
     use crate::settings::NOT_RECORDED;
+    use crate::store::tests::file_of_version;
     use crate::store::{RESULTS_FILE, Store};
 
     /// A file of version 5 whose three runs have settings; those of the first two differ in a password alone.
     fn file_with_secrets(directory: &Path) -> Connection {
-        drop(Store::open_or_create(directory).unwrap());
-        let file = Connection::open(directory.join(RESULTS_FILE)).unwrap();
+        let file = file_of_version(directory, VERSION - 1).connection;
+        file.pragma_update(None, "journal_mode", "wal").unwrap();
         file.execute_batch(
-            "DROP TABLE imported; DROP TABLE design; DROP TABLE redaction; PRAGMA user_version = 5;
-             INSERT INTO study VALUES (1, 'k', 'e', 't', 'q', 'full', 'postgres',
+            "INSERT INTO study VALUES (1, 'k', 'e', 't', 'q', 'full', 'postgres',
                  'primary_conninfo = \"host=h password=geheim-3\"\n', '1', '[]',
                  '[[\"primary_conninfo\",\"host=h password=geheim-3\"]]', 1, '[]', 'now', '0.1.0');
              INSERT INTO cell VALUES (1, 0, '[]');",

@@ -119,6 +119,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::check::{Accounting, NotChecked};
+    use crate::store::tests::file_of_version;
     use crate::structure::{
         LevelStructure, ObjectStructure, StorageKind, StripMap, StructureCounters, StructureMode,
     };
@@ -184,15 +185,7 @@ mod tests {
     #[test]
     fn a_file_from_before_structures_is_read_as_it_is_and_brought_up_to_date_when_written() {
         let directory = tempfile::tempdir().unwrap();
-        drop(Store::open_or_create(directory.path()).unwrap());
-        let path = directory.path().join(super::super::RESULTS_FILE);
-        let old = rusqlite::Connection::open(&path).unwrap();
-        old.execute_batch(
-            "DROP TABLE imported; DROP TABLE design; DROP TABLE structure_report; DROP TABLE mark_withdrawal; DROP TABLE redaction; \
-             PRAGMA user_version = 3;",
-        )
-        .unwrap();
-        drop(old);
+        drop(file_of_version(directory.path(), 3));
         assert_eq!(Store::open_read_only(directory.path()).unwrap().structures().unwrap(), []);
         let mut store = Store::open_or_create(directory.path()).unwrap();
         store.add_structure(&report(), &origin(None)).unwrap();

@@ -8,7 +8,7 @@ use crate::redaction::redacted;
 use crate::settings::recorded;
 use crate::store::document::{document_hash, json};
 use crate::store::row::{gate_outcome_text, run_state_text, scale_text};
-use crate::store::{Store, StoreError, StudyId, observed, open};
+use crate::store::{Store, StoreError, StudyId, observed, open, scripts};
 
 impl Store {
     /// Stores a study, or finds the one with the same key; the stored one is never changed, but what it compares is that
@@ -196,7 +196,8 @@ pub(super) fn insert_parts(connection: &Connection, run_id: i64, run: &Run) -> r
     insert_clients(connection, run_id, &run.clients)?;
     insert_metrics_and_gates(connection, run_id, run)?;
     insert_warnings_and_events(connection, run_id, run)?;
-    observed::insert(connection, run_id, &run.observations)
+    observed::insert(connection, run_id, &run.observations)?;
+    scripts::insert(connection, run_id, &run.scripts)
 }
 
 fn update_run(connection: &Connection, run_id: i64, run: &Run) -> rusqlite::Result<()> {

@@ -6,8 +6,7 @@ use super::*;
 fn an_older_file_is_read_as_it_is_and_brought_up_to_date_by_a_writer() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(RESULTS_FILE);
-    let connection = file_of_version_1(directory.path());
-    let mut old = Store { connection, path: path.clone(), redaction: None, _lock: None };
+    let mut old = file_of_version(directory.path(), 1);
     let id = old.begin_study(&study("old")).unwrap();
     drop(old);
     let before = fs::read(&path).unwrap();

@@ -50,21 +50,22 @@ pub(super) fn study(key: &str) -> Study {
     }
 }
 
-/// Makes a results file as the first version had it.
-pub(super) fn file_of_version_1(directory: &Path) -> Connection {
-    let connection = Connection::open(directory.join(RESULTS_FILE)).unwrap();
+/// Makes a results file as an earlier version had it.
+pub(super) fn file_of_version(directory: &Path, version: i64) -> Store {
+    let path = directory.join(RESULTS_FILE);
+    let connection = Connection::open(&path).unwrap();
     connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
-    connection.execute_batch(include_str!("schema.sql")).unwrap();
-    connection.pragma_update(None, "user_version", 1).unwrap();
-    connection
+    open::MIGRATIONS[..version as usize].iter().for_each(|sql| connection.execute_batch(sql).unwrap());
+    connection.pragma_update(None, "user_version", version).unwrap();
+    Store { connection, path, redaction: None, _lock: None }
 }
 
-fn cells() -> Vec<Cell> {
+pub(super) fn cells() -> Vec<Cell> {
     let cell = |index, level| Cell { index, levels: vec![("batch_size".to_owned(), level)] };
     vec![cell(0, Level::Integer(1)), cell(1, Level::Float(0.1))]
 }
 
-fn key(block_index: u32, cell_index: u32, attempt: u32) -> RunKey {
+pub(super) fn key(block_index: u32, cell_index: u32, attempt: u32) -> RunKey {
     RunKey { block_index, cell_index, attempt }
 }
 
@@ -83,7 +84,7 @@ fn client(client_index: u32) -> ClientRecord {
     client
 }
 
-fn run(key: RunKey, state: RunState) -> Run {
+pub(super) fn run(key: RunKey, state: RunState) -> Run {
     let mut open_loop = client(1);
     open_loop.response_time = Some(open_loop.service_time.clone());
     open_loop.errors = 1;
@@ -182,7 +183,7 @@ fn observations() -> Observations {
     }
 }
 
-fn store() -> (TempDir, Store, StudyId) {
+pub(super) fn store() -> (TempDir, Store, StudyId) {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(directory.path()).unwrap();
     let id = store.begin_study(&study("k")).unwrap();
@@ -190,7 +191,7 @@ fn store() -> (TempDir, Store, StudyId) {
     (directory, store, id)
 }
 
-fn store_run(store: &mut Store, study: StudyId, run: &Run) -> i64 {
+pub(super) fn store_run(store: &mut Store, study: StudyId, run: &Run) -> i64 {
     let run_id = store.begin_run(study, run.key, run.position, BEGUN_AT).unwrap();
     store.finish_run(run_id, run).unwrap();
     run_id
