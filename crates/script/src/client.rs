@@ -175,11 +175,8 @@ impl Client {
         let mut next = index + 1;
         let action = match &command.kind {
             Kind::Statement(statement) => {
-                if let Some(store) = statement.store()
-                    && self.is_in_pipeline
-                {
-                    let name = if store.is_aset { "aset" } else { "gset" };
-                    return Err(format!("\\{name} is not allowed in pipeline mode"));
+                if self.is_in_pipeline {
+                    refuse_in_pipeline(statement)?;
                 }
                 Some(Action::Statement { command: index, statement })
             }
@@ -275,4 +272,14 @@ impl Client {
         self.is_in_pipeline = name != "endpipeline";
         Ok(action)
     }
+}
+
+/// What waits for the result of its statement cannot be inside of a pipeline.
+fn refuse_in_pipeline(statement: &Statement) -> Result<(), String> {
+    let what = match (statement.store(), statement.expect()) {
+        (Some(store), _) => if store.is_aset { "\\aset" } else { "\\gset" }.to_owned(),
+        (None, Some(expect)) => format!("expectation {expect}"),
+        (None, None) => return Ok(()),
+    };
+    Err(format!("{what} is not allowed in pipeline mode"))
 }

@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 
 mod builtin;
+mod clauses;
 mod client;
 mod command;
+mod comment;
 mod dialect;
 mod error;
 mod expression;
@@ -32,6 +34,7 @@ pub use names::{Names, Slot, is_variable_name};
 pub use options::{OptionError, parse_definition, parse_weighted};
 pub use program::Program;
 pub use random::{Chooser, Generator, Seeds};
+pub use sql::expect::Expect;
 pub use sql::statement::{Statement, Store};
 pub use value::Value;
 pub use variables::Variables;

@@ -1,12 +1,14 @@
 //! A script as commands: statements, backslash commands, and blocks that belong to one engine.
 
+use crate::clauses::{Clauses, Placed};
 use crate::command::{Command, Kind, Script, Time, join_conditionals};
+use crate::comment;
 use crate::dialect::{Dialect, Protocol};
 use crate::error::ScriptError;
 use crate::expression;
 use crate::lines::Lines;
 use crate::names::{Names, is_variable_name};
-use crate::sql::scanner::{End, Scanner};
+use crate::sql::scanner::{End, Scanned, Scanner};
 use crate::sql::statement::{Statement, Store};
 use crate::value::leading_integer;
 
@@ -37,14 +39,23 @@ pub(crate) fn parse(
         commands: Vec::new(),
         places: Vec::new(),
         last: Last::Other,
+        is_in_pipeline: false,
+        clauses: Clauses::default(),
     };
     parser.script()?;
-    let Parser { mut commands, lines, places, .. } = parser;
+    let Parser { mut commands, lines, places, clauses, .. } = parser;
     if commands.is_empty() {
         let hint = format!("write a statement or a backslash command for engine {}", dialect.engine);
         return Err(lines.error(0, format!("empty command list for script \"{file}\"")).with_hint(hint));
     }
     join_conditionals(&mut commands).map_err(|(index, message)| lines.error(places[index], message))?;
+    let expectations =
+        clauses.resolve().map_err(|(at, message, hint)| lines.error(at, message).with_hint(hint))?;
+    for (index, expect) in expectations {
+        if let Kind::Statement(statement) = &mut commands[index].kind {
+            statement.set_expect(expect);
+        }
+    }
     Ok(Script { file: file.to_owned(), commands })
 }
 
@@ -89,6 +100,9 @@ struct Parser<'a, 'n> {
     /// Offset of each command.
     places: Vec<usize>,
     last: Last,
+    /// Behind a `\startpipeline`, whatever is between them.
+    is_in_pipeline: bool,
+    clauses: Clauses,
 }
 
 impl<'a> Parser<'a, '_> {
@@ -101,13 +115,14 @@ impl<'a> Parser<'a, '_> {
                 let message = format!("unterminated {}", unfinished.what);
                 self.lines.error(unfinished.offset, message)
             })?;
+            let (end, next) = (scanned.end, scanned.next);
             if !scanned.text.is_empty() {
-                self.refuse_markers(at, scanned.next)?;
-                self.statement(at, scanned.text)?;
+                comment::refuse_blocks(&self.lines, self.text, at, next)?;
+                self.statement(at, scanned)?;
             }
-            at = match scanned.end {
-                End::Semicolon => scanned.next,
-                End::Backslash => self.backslash(scanned.next)?,
+            at = match end {
+                End::Semicolon => next,
+                End::Backslash => self.backslash(next)?,
                 End::Text => return Ok(()),
             };
         }
@@ -121,71 +136,54 @@ impl<'a> Parser<'a, '_> {
             at += blanks;
             let Some(comment) = self.text[at..].strip_prefix("--") else { return Ok(at) };
             let comment = comment.split('\n').next().unwrap_or_default();
-            if let Some(marker) = marker(comment) {
-                self.is_active = self.block(at, marker)?;
+            if let Some(marker) = comment::marker(comment) {
+                self.is_active = comment::block(&self.lines, self.dialect, at, marker)?;
+                self.clauses.block();
+            } else {
+                let expect = comment::expectation(&self.lines, at + 2, comment)?;
+                self.clauses.comment(self.lines.line(at), at, expect);
             }
             at += 2 + comment.len();
         }
     }
 
-    /// Reads `engine=a,b` or `engine=all` and returns whether the engine of the program is among them.
-    fn block(&self, at: usize, marker: &str) -> Result<bool, ScriptError> {
-        let Some(engines) = marker.strip_prefix("engine=") else {
-            return Err(self
-                .lines
-                .error(at, format!("unrecognized comment for fathom: \"{marker}\""))
-                .with_hint("write -- fathom: engine=NAME or -- fathom: engine=all"));
-        };
-        let mut is_active = false;
-        for engine in engines.split(',').map(str::trim) {
-            let is_known = self.dialect.engines.iter().any(|known| known == engine);
-            if engine != "all" && !is_known {
-                let known = self.dialect.engines.join(", ");
-                return Err(self
-                    .lines
-                    .error(at, format!("unknown engine \"{engine}\""))
-                    .with_hint(format!("engines are {known}, and all")));
-            }
-            is_active |= engine == "all" || engine == self.dialect.engine;
-        }
-        Ok(is_active)
-    }
-
-    /// A line inside of a statement that would begin a block is refused: half a statement belongs to no engine.
-    fn refuse_markers(&self, from: usize, to: usize) -> Result<(), ScriptError> {
-        let mut at = from;
-        for line in self.text[from..to].split_inclusive('\n') {
-            let is_marker =
-                line.trim_start().strip_prefix("--").is_some_and(|comment| marker(comment).is_some());
-            if is_marker {
-                return Err(self
-                    .lines
-                    .error(at, "comment for fathom inside of a statement")
-                    .with_hint("end the statement before it with a semicolon"));
-            }
-            at += line.len();
-        }
-        Ok(())
-    }
-
-    fn statement(&mut self, at: usize, text: String) -> Result<(), ScriptError> {
+    fn statement(&mut self, at: usize, scanned: Scanned) -> Result<(), ScriptError> {
         self.last = Last::Statement;
+        let mut inside = Vec::new();
+        for comment in scanned.comments {
+            let text = &self.text[comment.clone()];
+            let expect = comment::expectation(&self.lines, comment.start, text)?;
+            inside.extend(expect.map(|expect| (comment.start - 2, expect)));
+        }
+        let placed = Placed {
+            text: &scanned.text,
+            first_line: self.lines.line(at),
+            last_line: self.lines.line(scanned.next - 1),
+            command: self.is_active.then_some(self.commands.len()),
+            is_in_pipeline: self.is_in_pipeline,
+        };
+        self.clauses.statement(&placed, inside);
         if !self.is_active {
             return Ok(());
         }
-        let statement = Statement::new(text.clone(), self.names);
+        let statement = Statement::new(scanned.text.clone(), self.names);
         if self.protocol != Protocol::Simple && statement.parameters().len() > PARAMETERS_MAX {
             return Err(self
                 .lines
                 .error(at, format!("statement has too many arguments (maximum is {PARAMETERS_MAX})"))
                 .with_hint("use the simple protocol, or fewer variables"));
         }
-        self.push(at, text, Kind::Statement(statement));
+        self.push(at, scanned.text, Kind::Statement(statement));
         Ok(())
     }
 
     fn push(&mut self, at: usize, text: String, kind: Kind) {
         if self.is_active {
+            match kind {
+                Kind::StartPipeline => self.is_in_pipeline = true,
+                Kind::EndPipeline => self.is_in_pipeline = false,
+                _ => {}
+            }
             self.commands.push(Command { line: self.lines.line(at), text, kind });
             self.places.push(at);
         }
@@ -292,6 +290,7 @@ impl<'a> Parser<'a, '_> {
                 .with_hint(format!("write \\{command} behind a statement, instead of its semicolon")));
         }
         self.last = Last::Stored;
+        self.clauses.extend(self.lines.line(at));
         if self.is_active
             && let Some(Command { kind: Kind::Statement(statement), .. }) = self.commands.last_mut()
         {
@@ -338,11 +337,6 @@ impl<'a> Parser<'a, '_> {
         };
         Ok(Kind::Sleep { time, unit_us })
     }
-}
-
-/// What a line comment says to fathom.
-fn marker(comment: &str) -> Option<&str> {
-    comment.trim().strip_prefix("fathom:").map(str::trim)
 }
 
 /// A word and its offset.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use results::scripts::FailureKind;
-use script::{Action, Chooser, Client, Program, Store};
+use script::{Action, Chooser, Client, Expect, Program, Store};
 use stats::random::derive_seed;
 
 use super::plan::Plan;
@@ -163,6 +163,13 @@ impl Runner {
                         tally.statement_failed(script, command, error.kind, &text);
                         return Err(Ended::Failed(StatementError { text, ..error }));
                     }
+                    if let Some(expect) = statement.expect()
+                        && !expect.holds(answer.rows)
+                    {
+                        let error = unexpected(plan, (script, command), expect, answer.rows);
+                        tally.statement_failed(script, command, error.kind, &error.text);
+                        return Err(Ended::Failed(error));
+                    }
                     if let Some(store) = store {
                         store_values(client, program, &answer.results, store)
                             .map_err(|text| Ended::Wrong(plan.place_of(script, command, None, &text)))?;
@@ -185,6 +192,12 @@ impl Runner {
             }
         }
     }
+}
+
+/// The failure of a statement whose rows are not those of its `-- expect:` clause.
+fn unexpected(plan: &Plan, (script, command): (usize, usize), expect: Expect, rows: u64) -> StatementError {
+    let text = plan.place_of(script, command, None, &format!("expected {expect}, got {rows}"));
+    StatementError { kind: FailureKind::Unexpected, text, position: None, is_lost: false }
 }
 
 /// Puts the values of a row into variables: `\gset` and `\aset`.
@@ -213,4 +226,104 @@ fn store_values(
 
 fn nanoseconds(began: Instant) -> u64 {
     began.elapsed().as_nanos() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use results::EngineId;
+
+    use super::super::workload::{OwnWorkload, SqlText, WeightedScript};
+    use super::super::{Part, Plan};
+    use super::*;
+    use crate::client::EventLoop;
+    use crate::work::Work;
+
+    /// Answers each statement with the next number of rows.
+    #[derive(Debug)]
+    struct Rows(Vec<u64>);
+
+    impl Statements for Rows {
+        async fn execute(&mut self, _: At<'_>, answer: &mut Answer) -> Result<(), StatementError> {
+            answer.rows = self.0.remove(0);
+            Ok(())
+        }
+
+        fn start_pipeline(&mut self) -> Result<(), StatementError> {
+            Ok(())
+        }
+
+        async fn sync_pipeline(&mut self) -> Result<(), StatementError> {
+            Ok(())
+        }
+
+        async fn end_pipeline(&mut self) -> Result<(), StatementError> {
+            Ok(())
+        }
+
+        async fn roll_back(&mut self) -> Result<(), StatementError> {
+            Ok(())
+        }
+
+        fn is_in_transaction(&self) -> bool {
+            false
+        }
+    }
+
+    /// One transaction of `UPDATE` with an expectation: its outcome and what was counted.
+    fn transaction(
+        on_error: OnError,
+        max_tries: u32,
+        rows: &[u64],
+    ) -> (Result<(), SessionError>, results::scripts::ScriptRecord) {
+        let sql = SqlText {
+            file: "take.sql".to_owned(),
+            text: "SELECT 1;\nUPDATE t SET n = 0 WHERE n = 1; -- expect: rows = 1".to_owned(),
+        };
+        let scripts = vec![WeightedScript { sql, weight: 1 }];
+        let own = OwnWorkload { scripts, on_error, max_tries, scale: 1, ..OwnWorkload::default() };
+        let plan = Plan::new(&own, Part::Scripts, EngineId::Sqlite, &Work::example()).unwrap().unwrap();
+        let event_loop = EventLoop::new().unwrap();
+        let registration = event_loop.registration(0, 1);
+        let mut runner = Runner::new(Arc::new(plan), 0, registration).unwrap();
+        let outcome = RefCell::new(None);
+        let run = async {
+            let mut connection = Rows(rows.to_vec());
+            *outcome.borrow_mut() = Some(runner.transaction(&mut connection, registration).await);
+            assert!(connection.0.is_empty());
+        };
+        event_loop.run(vec![Box::pin(run)]).unwrap();
+        let record = event_loop.take_tally().unwrap().into_records().remove(0);
+        (outcome.take().unwrap(), record)
+    }
+
+    #[test]
+    fn rows_other_than_expected_fail_the_statement_and_its_transaction() {
+        let text = "take.sql:2: expected rows = 1, got 0";
+        let (outcome, record) = transaction(OnError::Abort, 3, &[1, 0]);
+        assert!(matches!(outcome, Err(SessionError::Fatal(found)) if found == text));
+        assert_eq!((record.transactions, record.failed(), record.retries), (0, 1, 0));
+        let statement = &record.statements[1];
+        assert_eq!((statement.executions, statement.failures[0].kind), (1, FailureKind::Unexpected));
+        assert_eq!(statement.first_failure.as_deref(), Some(text));
+        let (outcome, _) = transaction(OnError::Continue, 3, &[1, 2]);
+        assert!(matches!(outcome, Err(SessionError::Failed(found)) if found.ends_with("got 2")));
+    }
+
+    #[test]
+    fn rows_other_than_expected_are_tried_again_only_where_all_failures_are() {
+        let (outcome, record) = transaction(OnError::Retry, 2, &[1, 0, 1, 1]);
+        assert!(outcome.is_ok());
+        assert_eq!((record.transactions, record.retried, record.failed()), (1, 1, 0));
+        let (outcome, record) = transaction(OnError::Retry, 2, &[1, 0, 1, 0]);
+        assert!(matches!(outcome, Err(SessionError::Failed(_))));
+        assert_eq!((record.failures[0].kind, record.retries), (FailureKind::Unexpected, 1));
+    }
+
+    #[test]
+    fn rows_as_expected_are_no_failure() {
+        let (outcome, record) = transaction(OnError::Abort, 1, &[0, 1]);
+        assert!(outcome.is_ok());
+        assert_eq!((record.transactions, record.failed()), (1, 0));
+    }
 }

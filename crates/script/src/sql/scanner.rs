@@ -1,5 +1,7 @@
 //! Where a statement ends, by the rules of psql: quotes, dollar quotes, comments, parentheses, BEGIN ATOMIC.
 
+use std::ops::Range;
+
 use crate::names::{continues_name, starts_name};
 
 /// What a statement ended with.
@@ -17,6 +19,8 @@ pub(crate) struct Scanned {
     pub(crate) text: String,
     pub(crate) end: End,
     pub(crate) next: usize,
+    /// Its line comments, from behind the two dashes to the end of the line.
+    pub(crate) comments: Vec<Range<usize>>,
 }
 
 /// Reads statements one by one; parentheses that are open at a backslash command stay open behind it.
@@ -43,6 +47,7 @@ impl Scanner {
         let bytes = text.as_bytes();
         let mut out = String::new();
         let mut copied = at;
+        let mut comments = Vec::new();
         let end = loop {
             let rest = &bytes[at..];
             match rest {
@@ -63,6 +68,11 @@ impl Scanner {
                     }
                 }
                 [b'\\', ..] => break End::Backslash,
+                [b'-', b'-', comment @ ..] => {
+                    let length = comment.iter().position(|byte| *byte == b'\n').unwrap_or(comment.len());
+                    comments.push(at + 2..at + 2 + length);
+                    at += 2 + length;
+                }
                 [b'(', ..] => {
                     self.parentheses += 1;
                     at += 1;
@@ -76,7 +86,7 @@ impl Scanner {
         };
         out.push_str(&text[copied..at]);
         out.truncate(out.trim_end().len());
-        Ok(Scanned { text: out, end, next: at })
+        Ok(Scanned { text: out, end, next: at, comments })
     }
 
     fn forget_words(&mut self) {
@@ -91,7 +101,6 @@ impl Scanner {
             [b'\'', ..] => quoted(rest, 1, b'\'').ok_or("quoted string"),
             [b'"', ..] => quoted(rest, 1, b'"').ok_or("quoted identifier"),
             [b'e' | b'E', b'\'', ..] => escaped(rest).ok_or("quoted string"),
-            [b'-', b'-', ..] => Ok(rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())),
             [b'/', b'*', ..] => comment(rest).ok_or("/* comment"),
             [b'$', ..] => dollar_quoted(rest).ok_or("dollar-quoted string"),
             [first, ..] if starts_name(*first) => {

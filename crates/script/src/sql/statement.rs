@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::names::{Names, Slot, continues_name, starts_name};
+use crate::sql::expect::Expect;
 use crate::variables::Variables;
 
 /// A statement of a script.
@@ -13,6 +14,7 @@ pub struct Statement {
     numbered: String,
     parameters: Vec<Slot>,
     store: Option<Store>,
+    expect: Option<Expect>,
 }
 
 /// Where the result of a statement goes.
@@ -50,11 +52,15 @@ impl Statement {
         }
         numbered.push_str(&text[copied..]);
         let parameters = variables.iter().map(|(_, slot)| *slot).collect();
-        Self { text, variables, numbered, parameters, store: None }
+        Self { text, variables, numbered, parameters, store: None, expect: None }
     }
 
     pub(crate) fn set_store(&mut self, store: Store) {
         self.store = Some(store);
+    }
+
+    pub(crate) fn set_expect(&mut self, expect: Expect) {
+        self.expect = Some(expect);
     }
 
     /// Returns the text as the script has it, with its semicolon.
@@ -77,6 +83,11 @@ impl Statement {
     /// Returns where the result goes, if a `\gset` or `\aset` follows.
     pub fn store(&self) -> Option<&Store> {
         self.store.as_ref()
+    }
+
+    /// Returns what its rows have to be, if an `-- expect:` clause says so. Of a combined query that is its last result.
+    pub fn expect(&self) -> Option<Expect> {
+        self.expect
     }
 
     /// Appends the text with the values of its variables: protocol simple. Undefined variables stay as they are.

@@ -4,6 +4,7 @@
 //! again; `FATHOM_UPDATE=1` writes the values anew for the expressions of the file.
 #![allow(clippy::unwrap_used)]
 
+mod expectations;
 mod expressions;
 mod oracle;
 mod random;
