@@ -3,66 +3,22 @@
 //! Pure: evidence in, one result per gate out, always all of them and always in the same order. A gate
 //! that cannot be tested on this engine says so; it never passes in silence.
 
-use std::time::Duration;
-
 use results::model::{ClientRecord, GateOutcome, GateResult};
 use results::observations::SamplerRecord;
 
-use crate::client::WorkerUsage;
 use crate::engine::PostRunState;
 use crate::observe::manual_checkpoint;
-use crate::work::{Amount, LoopSide, Work};
+use crate::work::{Amount, LoopSide};
 
-/// Limits that a spec may move.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// Largest share of the elapsed time between the first and the last client's start.
-    pub start_skew_fraction: f64,
-    /// Skew that is always allowed, whatever the elapsed time.
-    pub start_skew_floor: Duration,
-    /// Largest share of a core that a client thread may use before it counts as the bottleneck.
-    pub client_cpu_fraction: f64,
-    /// Smallest share of the samples that each sampler should have had.
-    pub samples_present_fraction: f64,
-}
+mod evidence;
+mod scripts;
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            start_skew_fraction: 0.02,
-            start_skew_floor: Duration::from_millis(50),
-            client_cpu_fraction: 0.9,
-            samples_present_fraction: 0.95,
-        }
-    }
-}
-
-/// What is known about a run when it has ended.
-#[derive(Clone, Debug)]
-pub struct Evidence<'a> {
-    /// What was asked.
-    pub work: &'a Work,
-    /// One record per client.
-    pub clients: &'a [ClientRecord],
-    /// One per worker thread.
-    pub workers: &'a [WorkerUsage],
-    /// Clients that the engine saw at the barrier; `None` where it cannot tell.
-    pub clients_seen: Option<u32>,
-    /// From the barrier to the last client's end, in nanoseconds.
-    pub elapsed_ns: u64,
-    /// What the engine holds afterwards, or why it did not answer.
-    pub post_run_state: &'a Result<PostRunState, String>,
-    /// Bytes of log (or, where the engine does not tell, of all writes) in the measured part, with their source.
-    pub written: Option<(u64, &'a str)>,
-    /// Does the engine run on the clients' own threads?
-    pub is_embedded: bool,
-    /// What looked at the run.
-    pub samplers: &'a [SamplerRecord],
-}
+pub use evidence::{Evidence, Limits};
+use evidence::{gate, nobody, not_applicable};
 
 /// Tests every gate.
 pub fn judge(evidence: &Evidence<'_>, limits: &Limits) -> Vec<GateResult> {
-    vec![
+    [
         all_clients_started(evidence),
         all_clients_seen(evidence),
         all_clients_did_work(evidence),
@@ -77,6 +33,9 @@ pub fn judge(evidence: &Evidence<'_>, limits: &Limits) -> Vec<GateResult> {
         histogram_complete(evidence),
         samples_present(evidence, limits),
     ]
+    .into_iter()
+    .chain(scripts::judge(evidence, limits))
+    .collect()
 }
 
 /// Did every gate pass, or not apply?
@@ -144,6 +103,9 @@ fn engine_answers(evidence: &Evidence<'_>) -> GateResult {
 }
 
 fn rows_match(evidence: &Evidence<'_>) -> GateResult {
+    if evidence.work.own.is_some() {
+        return scripts::transactions_accounted(evidence);
+    }
     let acknowledged: u64 = evidence.clients.iter().map(|client| client.rows + client.warm_up_rows).sum();
     let measured: u64 = evidence.clients.iter().map(|client| client.rows).sum();
     let expected = match evidence.work.amount {
@@ -201,6 +163,9 @@ fn pages_as_designed(evidence: &Evidence<'_>) -> GateResult {
 
 fn physical_work(evidence: &Evidence<'_>) -> GateResult {
     let name = "physical_work";
+    if evidence.work.own.is_some() {
+        return scripts::physical_work(evidence);
+    }
     let rows_all: u64 = evidence.clients.iter().map(|client| client.rows + client.warm_up_rows).sum();
     let rows: u64 = evidence.clients.iter().map(|client| client.rows).sum();
     let payload = match evidence.post_run_state {
@@ -330,21 +295,6 @@ fn is_able(sampler: &SamplerRecord) -> bool {
 fn is_short(sampler: &SamplerRecord, wanted_fraction: f64) -> bool {
     let missing = sampler.samples_expected.saturating_sub(sampler.samples_taken);
     missing > 1 && (sampler.samples_taken as f64) < wanted_fraction * sampler.samples_expected as f64
-}
-
-fn gate(name: &str, passed: bool, expected: String, found: String) -> GateResult {
-    let outcome = if passed { GateOutcome::Passed } else { GateOutcome::Failed };
-    GateResult { gate: name.to_owned(), outcome, expected, found }
-}
-
-/// A gate that fails when there is anybody (or anything) at fault.
-fn nobody(name: &str, expected: String, offenders: &[String]) -> GateResult {
-    let found = if offenders.is_empty() { "yes".to_owned() } else { offenders.join("; ") };
-    gate(name, offenders.is_empty(), expected, found)
-}
-
-fn not_applicable(name: &str, expected: String, why: &str) -> GateResult {
-    GateResult { gate: name.to_owned(), outcome: GateOutcome::NotApplicable, expected, found: why.to_owned() }
 }
 
 #[cfg(test)]

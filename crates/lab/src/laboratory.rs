@@ -68,6 +68,13 @@ pub enum Notice<'a> {
         /// Rows that the run will have, when it is bounded by rows.
         rows_total: Option<u64>,
     },
+    /// About ten times a second, while the workload of the user's own makes its tables and loads them.
+    Loading {
+        /// Rows so far.
+        rows: u64,
+        /// Rows that there will be; `None` where that is not known.
+        rows_total: Option<u64>,
+    },
     /// Nothing moved for the given time. Told once per standstill.
     NoProgress {
         /// The cell.
@@ -314,7 +321,12 @@ impl Laboratory<'_> {
         let mut standstill = Standstill::new(assignment.no_progress);
         let rows_total = rows_total(&work);
         let mut on_tick = |tick: Tick| {
-            on_notice(&Notice::RunProgress { rows: tick.rows, rows_total });
+            on_notice(&match tick.loading {
+                Some(total) => {
+                    Notice::Loading { rows: tick.rows, rows_total: Some(total).filter(|total| *total > 0) }
+                }
+                None => Notice::RunProgress { rows: tick.rows, rows_total },
+            });
             if let Some(still_for) = standstill.observe(tick.pulse) {
                 on_notice(&Notice::NoProgress { cell, still_for });
             }
@@ -383,6 +395,7 @@ fn limits(assignment: &Assignment) -> Limits {
         start_skew_floor: Duration::from_millis(validity.start_skew_floor_ms),
         client_cpu_fraction: validity.client_cpu_fraction,
         samples_present_fraction: validity.samples_present_fraction,
+        within_limit_fraction: validity.within_limit_fraction,
     }
 }
 

@@ -1,12 +1,13 @@
 //! One run: prepare, connect, release the barrier, measure around it, look at what is left, judge.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use results::model::{Environment, Event, Metric, Run, RunKey, RunState, Setting, Warning};
 use results::observations::Observations;
 
 use crate::cache::CachedPages;
-use crate::client::{ClientPool, ClientPoolError, Dispatch};
+use crate::client::{ClientPool, ClientPoolError, Dispatch, DynConnector};
 use crate::engine::{Counters, Engine, LogRecords, PostRunState, Target, TargetError};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
@@ -17,11 +18,13 @@ use crate::observe::figures;
 use crate::observe::machine::MachineProbe;
 use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, Window};
+use crate::own;
 use crate::reading;
 use crate::work::{LoopSide, WarmUp, Work};
 
 mod cautions;
 mod outcome;
+mod own_workload;
 mod tick;
 mod totals;
 mod watch;
@@ -114,11 +117,12 @@ fn prepare_and_measure(
 ) -> Result<Run, RunError> {
     let work = request.work;
     target.prepare(work)?;
+    let connector = connector(target, work, on_tick)?;
     let (environment, mut warnings) = environment::collect(target)?;
     let settings = target.describe().map_or_else(|| Ok(Vec::new()), |engine| engine.settings())?;
     let sync_latency = sync_latency(target, work, &mut warnings);
     let jobs = work.jobs.unwrap_or_else(|| target.jobs(work));
-    let mut pool = ClientPool::assemble(&target.connector(), work, jobs)?;
+    let mut pool = ClientPool::assemble(&connector, work, jobs)?;
     let clients_seen = target.clients().map_or(Ok(None), |clients| clients.clients_seen())?;
     if work.warm_up != WarmUp::None {
         pool.warm_up(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
@@ -146,7 +150,7 @@ fn prepare_and_measure(
     let clients_after = if pool.flush_stats() { client_counters(target).unwrap_or_default() } else { None };
     let dispatch = pool.dismiss();
     let after = target.counters();
-    let post_run_state = target.post_run_state(work).map_err(|error| error.to_string());
+    let post_run_state = own_workload::post_run_state(target, work);
     let transactions = dispatch.clients.iter().map(|client| client.transactions).sum();
     let log_records = match (&after, target.observe()) {
         (Ok(after), Some(engine)) => engine.log_records(work, &before, after, transactions),
@@ -174,6 +178,20 @@ fn prepare_and_measure(
         post_run_state,
         log_records,
     }))
+}
+
+/// How the clients of the run connect; a workload of the user's own is loaded first, where it was not before.
+fn connector(
+    target: &mut dyn Target,
+    work: &Work,
+    on_tick: &mut dyn FnMut(Tick) -> Course,
+) -> Result<Arc<dyn DynConnector>, TargetError> {
+    let Some(own) = &work.own else { return Ok(target.connector()) };
+    let engine = target.engine().id;
+    match target.own_databases() {
+        Some(databases) => own::provide(databases, engine, work, own, on_tick),
+        None => Err(own_workload::refused(engine)),
+    }
 }
 
 /// What is known when a run is over.
@@ -214,6 +232,7 @@ fn record(measured: Measured<'_>) -> Run {
     warnings.extend(read.warnings);
     warnings.extend(post_run_state.iter().flat_map(|post_run_state| post_run_state.warnings.clone()));
     metrics.extend(outcome_metrics(&dispatch));
+    metrics.extend(own_workload::metrics(work, &dispatch));
     metrics.extend(figures::metrics(&observations, &marks, elapsed_ns));
     warnings.extend(open_loop_warning(work, &dispatch));
     warnings.extend(missed_samples_warnings(&observations, &request.limits));
@@ -233,6 +252,7 @@ fn record(measured: Measured<'_>) -> Run {
         written: written.as_ref().map(|(bytes, name)| (*bytes, name.as_str())),
         is_embedded: work.workload.is_task() || engine.is_embedded,
         samplers: &observations.samplers,
+        scripts: &dispatch.scripts,
     };
     let gates = gates::judge(&evidence, &request.limits);
     let state = if gates::all_passed(&gates) { RunState::Valid } else { RunState::Invalid };

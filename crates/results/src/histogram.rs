@@ -64,6 +64,21 @@ impl LatencyHistogram {
         self.counts.add(&other.counts).expect("both histograms resize themselves");
     }
 
+    /// Number of recorded latencies of at most `limit_ns` nanoseconds, to three digits of the limit.
+    pub fn count_up_to(&self, limit_ns: u64) -> u64 {
+        match limit_ns >= self.counts.max() {
+            true => self.counts.len(),
+            false => self
+                .counts
+                .iter_recorded()
+                .map_while(|step| {
+                    (step.value_iterated_to() <= self.counts.highest_equivalent(limit_ns))
+                        .then(|| u64::from(step.count_at_value()))
+                })
+                .sum(),
+        }
+    }
+
     /// Number of recorded latencies.
     pub fn count(&self) -> u64 {
         self.counts.len()

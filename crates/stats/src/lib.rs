@@ -15,6 +15,7 @@ pub mod effects;
 pub mod family;
 pub mod identities;
 pub mod pages;
+pub mod proportions;
 pub mod random;
 pub mod stretches;
 pub mod summary;

@@ -166,6 +166,10 @@ impl StudyDisplay {
                 Some(total) if *total > 0 => format!(" {:.0} %", 100.0 * *rows as f64 / *total as f64),
                 _ => format!(" {rows} rows"),
             }),
+            Notice::Loading { rows, rows_total } => self.message(match rows_total {
+                Some(total) => format!(" loading: {rows} of {total} rows"),
+                None => format!(" loading: {rows} rows"),
+            }),
             Notice::NoProgress { cell, still_for } => {
                 self.line(format!("warning: {}: no progress for {}", cell.label(), seconds(*still_for)));
             }

@@ -2,7 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::time::Duration;
+
+use results::histogram::LatencyHistogram;
+use results::scripts::{FailureCount, FailureKind, ScriptRecord, StatementRecord};
+
 use super::*;
+use crate::client::WorkerUsage;
+use crate::own::OwnWorkload;
+use crate::work::Work;
 
 fn clean_clients() -> Vec<ClientRecord> {
     (0..2)
@@ -54,6 +62,7 @@ fn failed_within(
             written: Some((loose.written, "log_bytes")),
             is_embedded: false,
             samplers: &loose.samplers,
+            scripts: &[],
         },
         limits,
     );
@@ -119,6 +128,7 @@ fn a_killed_client_is_named_and_its_neighbour_is_told_apart() {
     clients[0].end_ns = None;
     let post_run_state = clean_post_run_state();
     let evidence = Evidence {
+        scripts: &[],
         work: &work,
         clients: &clients,
         workers: &[],
@@ -142,6 +152,7 @@ fn a_killed_client_is_named_and_its_neighbour_is_told_apart() {
 fn without_an_elapsed_time_no_share_of_a_processor_is_told() {
     let (work, clients, post_run_state) = (Work::example(), clean_clients(), clean_post_run_state());
     let evidence = Evidence {
+        scripts: &[],
         work: &work,
         clients: &clients,
         workers: &[WorkerUsage { cpu_ns: 1 }],
@@ -164,6 +175,7 @@ fn an_error_that_many_clients_meet_is_told_once_and_on_one_line() {
     }
     let (work, post_run_state) = (Work::example(), clean_post_run_state());
     let evidence = Evidence {
+        scripts: &[],
         work: &work,
         clients: &clients,
         workers: &[],
@@ -201,4 +213,107 @@ fn each_broken_promise_fails_its_own_gate() {
 #[test]
 fn fewer_records_than_clients_fail_the_run() {
     assert!(failed(|clients, _, _| drop(clients.pop())).contains(&"all_clients_started".to_owned()));
+}
+
+fn own_run(scripts: &[ScriptRecord], change: impl FnOnce(&mut OwnWorkload, &mut Limits)) -> Vec<GateResult> {
+    let mut clients = clean_clients();
+    clients[0].transactions = scripts.iter().map(|script| script.transactions).sum::<u64>() - 5;
+    for _ in 5..clients[0].transactions {
+        clients[0].service_time.record(1_000_000);
+    }
+    let (mut own, mut limits) = (OwnWorkload::default(), Limits::default());
+    change(&mut own, &mut limits);
+    let work = Work {
+        own: Some(std::sync::Arc::new(own)),
+        amount: Amount::Time(Duration::from_secs(2)),
+        ..Work::example()
+    };
+    judge(
+        &Evidence {
+            work: &work,
+            clients: &clients,
+            workers: &[WorkerUsage { cpu_ns: 1_000_000 }],
+            clients_seen: Some(2),
+            elapsed_ns: 2_000_000_000,
+            post_run_state: &Ok(PostRunState::default()),
+            written: Some((0, "log_bytes")),
+            is_embedded: false,
+            samplers: &[sampler(4, 4, None)],
+            scripts,
+        },
+        &limits,
+    )
+}
+
+fn script(weight: u32, transactions: u64, text: &str) -> ScriptRecord {
+    ScriptRecord {
+        file: format!("{weight}.sql"),
+        weight,
+        transactions,
+        failures: Vec::new(),
+        retried: 0,
+        retries: 0,
+        latency: LatencyHistogram::new(),
+        statements: vec![StatementRecord {
+            line: 1,
+            text: text.to_owned(),
+            executions: transactions,
+            failures: Vec::new(),
+            first_failure: None,
+            latency: LatencyHistogram::new(),
+        }],
+    }
+}
+
+fn failed_of(gates: &[GateResult]) -> Vec<&str> {
+    gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed).map(|gate| gate.gate.as_str()).collect()
+}
+
+#[test]
+fn scripts_that_are_not_executed_in_their_proportions_fail_the_run() {
+    let select = "SELECT 1;";
+    assert!(failed_of(&own_run(&[script(9, 905, select), script(1, 95, select)], |_, _| {})).is_empty());
+    let skewed = own_run(&[script(9, 700, select), script(1, 300, select)], |_, _| {});
+    assert_eq!(failed_of(&skewed), ["scripts_in_proportion"]);
+    let never = own_run(&[script(1, 700, select), script(0, 3, select)], |_, _| {});
+    assert_eq!(failed_of(&never), ["scripts_in_proportion"]);
+}
+
+#[test]
+fn scripts_that_change_rows_and_write_nothing_fail_the_run() {
+    let gates = own_run(&[script(1, 700, "  UPDATE t SET x = 1;")], |_, _| {});
+    assert_eq!(failed_of(&gates), ["physical_work"]);
+    assert!(failed_of(&own_run(&[script(1, 700, "SELECT 1;")], |_, _| {})).is_empty());
+}
+
+#[test]
+fn a_statement_that_does_not_do_what_it_is_expected_to_fails_the_run() {
+    let mut broken = script(1, 700, "SELECT 1;");
+    broken.statements[0].failures = vec![FailureCount { kind: FailureKind::Unexpected, count: 2 }];
+    broken.statements[0].first_failure = Some("a.sql:1: expected rows = 1, got 0".to_owned());
+    let gates = own_run(&[broken], |_, _| {});
+    assert_eq!(failed_of(&gates), ["expectations_hold"]);
+    let found = &gates.iter().find(|gate| gate.gate == "expectations_hold").unwrap().found;
+    assert!(found.contains("2 of 700 executions: a.sql:1"), "{found}");
+}
+
+#[test]
+fn the_share_within_the_latency_limit_is_a_gate_where_one_is_asked_for() {
+    let run = |limit_us: u64, fraction: f64| {
+        let gates = own_run(&[script(1, 700, "SELECT 1;")], |own, limits| {
+            own.latency_limit = Some(Duration::from_micros(limit_us));
+            limits.within_limit_fraction = fraction;
+        });
+        failed_of(&gates).contains(&"within_limit")
+    };
+    assert!(!run(2_000, 0.95) && run(500, 0.95) && !run(500, 0.0));
+}
+
+#[test]
+fn a_transaction_that_no_script_counted_fails_the_run() {
+    let mut lost = vec![script(1, 700, "SELECT 1;")];
+    let gates = own_run(&lost, |_, _| {});
+    assert!(failed_of(&gates).is_empty());
+    lost[0].failures = vec![FailureCount { kind: FailureKind::Deadlock, count: 3 }];
+    assert!(failed_of(&own_run(&lost, |_, _| {})).is_empty());
 }

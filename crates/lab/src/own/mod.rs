@@ -4,12 +4,18 @@
 //! scripts, or what comes after them. A [`Runner`] takes one client through the scripts of a plan over a connection that
 //! implements [`Statements`]; what it counts goes to the [`Tally`](crate::client::Tally) of its thread.
 
+mod after;
+mod load;
 mod plan;
+mod provide;
 mod runner;
 mod statements;
 mod workload;
 
+pub use after::metrics as metrics_after;
+pub use load::column_program;
 pub use plan::{Part, Plan, PlanError};
+pub use provide::{content_name, provide};
 pub use runner::Runner;
 pub use statements::{Answer, At, ResultSet, StatementError, Statements};
 pub use workload::{Load, OnError, OwnWorkload, Protocol, SqlText, WeightedScript};

@@ -1,11 +1,15 @@
 //! What one phase of a run executes: scripts parsed for an engine, with their weights and variables.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use results::EngineId;
 use results::histogram::LatencyHistogram;
 use results::scripts::{ScriptRecord, StatementRecord};
 use script::{Dialect, OptionError, Program, ScriptError, Seeds};
 
-use super::workload::{OnError, OwnWorkload, Protocol, SqlText};
+use super::statements::ResultSet;
+use super::workload::{Load, OnError, OwnWorkload, Protocol, SqlText};
 use crate::client::Tally;
 use crate::work::Work;
 
@@ -34,7 +38,7 @@ pub enum PlanError {
 }
 
 /// The scripts of one phase, parsed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Plan {
     part: Part,
     program: Program,
@@ -43,6 +47,29 @@ pub struct Plan {
     scale: i64,
     max_tries: u32,
     on_error: OnError,
+    /// Of a load: the next slice of the rows.
+    slices: Option<Slices>,
+    /// Of what comes after a run: the results of its statements.
+    rows: Mutex<Vec<ResultSet>>,
+}
+
+/// The slices of a load, taken by its clients in turn.
+#[derive(Debug)]
+struct Slices {
+    next: AtomicU64,
+    rows: u64,
+    batch: u64,
+}
+
+/// Rows of a load that one execution of its script makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// First row, counted from 1.
+    pub first_row: u64,
+    /// Last row, included.
+    pub last_row: u64,
+    /// Rows of all slices.
+    pub rows: u64,
 }
 
 impl Plan {
@@ -56,7 +83,6 @@ impl Plan {
         engine: EngineId,
         work: &Work,
     ) -> Result<Option<Self>, PlanError> {
-        use super::workload::Load;
         let one = |sql: &SqlText| vec![(sql.clone(), 1)];
         let (texts, clients): (Vec<(SqlText, u32)>, u32) = match part {
             Part::Schema => (own.schema.as_ref().map(one).unwrap_or_default(), 1),
@@ -98,6 +124,13 @@ impl Plan {
             // Schema, load and what comes after are executed once, and have to succeed.
             max_tries: if part == Part::Scripts { own.max_tries } else { 1 },
             on_error: if part == Part::Scripts { own.on_error } else { OnError::Abort },
+            slices: match &own.load {
+                Some(Load::Script { rows, batch, .. }) if part == Part::Load => {
+                    Some(Slices { next: AtomicU64::new(0), rows: *rows, batch: (*batch).max(1) })
+                }
+                _ => None,
+            },
+            rows: Mutex::default(),
         }))
     }
 
@@ -138,6 +171,27 @@ impl Plan {
 }
 
 impl Plan {
+    /// The next slice of a load; `None` when all were taken, or of other phases.
+    pub fn next_slice(&self) -> Option<Slice> {
+        let slices = self.slices.as_ref()?;
+        let before = slices.next.fetch_add(1, Ordering::Relaxed).saturating_mul(slices.batch);
+        (before < slices.rows).then(|| Slice {
+            first_row: before + 1,
+            last_row: before.saturating_add(slices.batch).min(slices.rows),
+            rows: slices.rows,
+        })
+    }
+
+    /// Adds rows that statements returned.
+    pub(super) fn hand_in(&self, results: Vec<ResultSet>) {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).extend(results);
+    }
+
+    /// Takes the rows that statements returned.
+    pub fn take_rows(&self) -> Vec<ResultSet> {
+        std::mem::take(&mut self.rows.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Puts the place of a statement before what is said of it: `new-order.sql:3:14: ...`. `position` is the character
     /// of the statement's text at which the engine points, counted from 1.
     pub fn place_of(&self, script: usize, command: usize, position: Option<u32>, text: &str) -> String {

@@ -9,7 +9,7 @@ use results::scripts::FailureKind;
 use script::{Action, Chooser, Client, Expect, Program, Store};
 use stats::random::derive_seed;
 
-use super::plan::Plan;
+use super::plan::{Part, Plan};
 use super::statements::{Answer, At, ResultSet, StatementError, Statements};
 use super::workload::OnError;
 use crate::client::{Registration, Tally};
@@ -23,7 +23,7 @@ pub struct Runner {
     chooser: Chooser,
     tally: Rc<RefCell<Tally>>,
     answer: Answer,
-    /// All results since they were last taken, where rows become metrics.
+    /// All results of the transaction, where rows become metrics.
     collected: Option<Vec<ResultSet>>,
 }
 
@@ -55,23 +55,29 @@ impl Runner {
             .ok_or_else(|| SessionError::Fatal("the weights of all scripts are 0".to_owned()))?;
         let client = Client::new(plan.program(), seeds, client_index as usize, plan.scale());
         let tally = registration.tally(|| plan.tally());
-        Ok(Self { client, chooser, tally, answer: Answer::default(), collected: None, plan })
+        let collected = (plan.part() == Part::After).then(Vec::new);
+        Ok(Self { client, chooser, tally, answer: Answer::default(), collected, plan })
     }
 
-    /// Keeps the rows of all statements from here on.
-    pub fn collect_rows(&mut self) {
-        self.collected.get_or_insert_default();
-    }
-
-    /// The rows kept since the last call.
-    pub fn take_rows(&mut self) -> Vec<ResultSet> {
-        self.collected.as_mut().map(std::mem::take).unwrap_or_default()
+    /// Of a load: takes the next slice of the rows.
+    fn take_slice(&mut self) {
+        let Some(slice) = self.plan.next_slice() else { return };
+        for (name, value) in [
+            ("row", slice.first_row),
+            ("first_row", slice.first_row),
+            ("last_row", slice.last_row),
+            ("rows", slice.rows),
+        ] {
+            self.set(name, value);
+        }
     }
 
     /// Sets a variable of this client; one that no script uses is left out.
-    pub fn set(&mut self, name: &str, value: i64) {
+    fn set(&mut self, name: &str, value: u64) {
         if let Some(slot) = self.plan.program().names().slot(name) {
-            self.client.variables_mut().set(slot, script::Value::Integer(value));
+            self.client
+                .variables_mut()
+                .set(slot, script::Value::Integer(i64::try_from(value).unwrap_or(i64::MAX)));
         }
     }
 
@@ -83,6 +89,7 @@ impl Runner {
         registration: Registration<'_>,
     ) -> Result<(), SessionError> {
         let script = self.chooser.choose();
+        self.take_slice();
         let began = Instant::now();
         self.client.begin(script);
         let mut tries = 1_u32;
@@ -90,6 +97,9 @@ impl Runner {
             let ended = match self.attempt(connection, script, registration).await {
                 Ok(()) => {
                     self.tally.borrow_mut().ended(script, nanoseconds(began));
+                    if let Some(collected) = &mut self.collected {
+                        self.plan.hand_in(std::mem::take(collected));
+                    }
                     return Ok(());
                 }
                 Err(ended) => ended,

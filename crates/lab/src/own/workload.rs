@@ -53,7 +53,7 @@ pub enum Load {
         has_header: bool,
         /// Between two values.
         delimiter: char,
-        /// Text that is NULL, where it is not quoted.
+        /// Text that is NULL.
         null: String,
     },
     /// Made-up rows: a generator for each column.

@@ -5,6 +5,8 @@
 pub struct Tick {
     /// Rows acknowledged so far, warm-up included; with the loop on the server only those of finished clients.
     pub rows: u64,
+    /// Rows that the load of a workload of the user's own will have, while it loads; `rows` then counts those.
+    pub loading: Option<u64>,
     /// Changes whenever anything moves: rows or, with the loop on the server, the engine's counters.
     pub pulse: u64,
 }

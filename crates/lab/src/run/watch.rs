@@ -72,7 +72,7 @@ impl<'a> Watch<'a> {
             if let Some(reason) = self.feel_pulse() {
                 progress.give_up(reason);
             }
-            if (self.on_tick)(Tick { rows, pulse: rows + self.pulse.beats }) == Course::Stop {
+            if (self.on_tick)(Tick { rows, loading: None, pulse: rows + self.pulse.beats }) == Course::Stop {
                 progress.stop();
             }
             let is_over = progress.is_stopped() && self.work.loop_side == LoopSide::Server;

@@ -6,7 +6,8 @@ use super::document::Entry;
 use super::duration::{duration, duration_text};
 use super::error::{SpecError, quoted};
 
-const KEYS: [&str; 5] = ["attempts", "start_skew", "start_skew_floor", "client_cpu", "samples_present"];
+const KEYS: [&str; 6] =
+    ["attempts", "start_skew", "start_skew_floor", "client_cpu", "samples_present", "within_limit"];
 
 /// Limits of the validity gates of a study.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,9 @@ pub struct Validity {
     pub client_cpu_fraction: f64,
     /// Smallest share of the expected samples of each sampler, 0 to 1. Default 0.95.
     pub samples_present_fraction: f64,
+    /// Smallest share of the transactions of a workload of the user's own that end within its latency limit, 0 to 1. Default
+    /// 0: the share is a metric, and no run is invalid for it.
+    pub within_limit_fraction: f64,
 }
 
 impl Default for Validity {
@@ -35,6 +39,7 @@ impl Default for Validity {
             start_skew_floor_ms: 50,
             client_cpu_fraction: 0.9,
             samples_present_fraction: 0.95,
+            within_limit_fraction: 0.0,
         }
     }
 }
@@ -49,6 +54,7 @@ impl Validity {
                 "start_skew_floor" => self.start_skew_floor_ms = milliseconds(entry)?,
                 "client_cpu" => self.client_cpu_fraction = fraction(entry)?,
                 "samples_present" => self.samples_present_fraction = fraction(entry)?,
+                "within_limit" => self.within_limit_fraction = fraction(entry)?,
                 _ => return Err(entry.not_known("[validity]", &KEYS)),
             }
         }
@@ -57,14 +63,18 @@ impl Validity {
 
     /// The lines of `[validity]` that `read` understands.
     pub(crate) fn to_toml(&self) -> String {
-        format!(
+        let mut text = format!(
             "attempts = {}\nstart_skew = \"{}\"\nstart_skew_floor = \"{}\"\nclient_cpu = \"{}\"\nsamples_present = \"{}\"\n",
             self.attempts,
             percent_text(self.start_skew_fraction),
             duration_text(Duration::from_millis(self.start_skew_floor_ms)),
             percent_text(self.client_cpu_fraction),
             percent_text(self.samples_present_fraction),
-        )
+        );
+        if self.within_limit_fraction > 0.0 {
+            text.push_str(&format!("within_limit = \"{}\"\n", percent_text(self.within_limit_fraction)));
+        }
+        text
     }
 }
 

@@ -1,0 +1,161 @@
+//! From an empty database to the state in which every run of a cell begins: schema and load once, then copies.
+
+use std::sync::Arc;
+
+use results::EngineId;
+use sha2::{Digest, Sha256};
+
+use super::load::load;
+use super::plan::{Part, Plan, PlanError};
+use super::workload::{Load, OwnWorkload};
+use crate::client::{ClientPool, DynConnector, Progress};
+use crate::engine::{OwnDatabases, TargetError};
+use crate::run::{Course, Tick};
+use crate::work::{Amount, LoopSide, WarmUp, Work};
+
+/// Letters of the name of a kept database.
+const NAME_CHARS: usize = 24;
+/// Seed of the random values of schema and load: rows are the same in every run and every study.
+const LOAD_SEED: u64 = 1;
+
+/// Brings the database of the run into the state in which the run begins; returns how its clients connect.
+///
+/// The state is made once for each content of schema, load, variables and settings, and kept as long as the target lives.
+///
+/// # Errors
+/// What the engine refuses, with file and line; a load that was stopped.
+pub fn provide(
+    databases: &mut dyn OwnDatabases,
+    engine: EngineId,
+    work: &Work,
+    own: &OwnWorkload,
+    on_tick: &mut dyn FnMut(Tick) -> Course,
+) -> Result<Arc<dyn DynConnector>, TargetError> {
+    let name = content_name(own, engine, work);
+    if !databases.is_kept(&name)? {
+        databases.make_empty()?;
+        execute(databases, engine, work, own, Part::Schema, on_tick)?;
+        execute(databases, engine, work, own, Part::Load, on_tick)?;
+        bulk_load(databases, own, on_tick)?;
+        databases.keep(&name)?;
+    }
+    databases.restore(&name)?;
+    let plan = plan(own, Part::Scripts, engine, work)?.ok_or_else(|| {
+        TargetError::refused(
+            "the workload has no scripts",
+            "add scripts = [ { file = \"...\" } ] to [workload]",
+        )
+    })?;
+    databases.parse_all(&plan)?;
+    Ok(databases.connector(Arc::new(plan)))
+}
+
+/// Name of the state in which a run begins: the same for the same schema, load, variables and settings.
+pub fn content_name(own: &OwnWorkload, engine: EngineId, work: &Work) -> String {
+    let content = serde_json::json!({
+        "engine": engine.name(),
+        "schema": own.schema,
+        "load": own.load,
+        "definitions": own.definitions,
+        "scale": own.scale,
+        // Some of them decide how rows are stored.
+        "settings": work.settings,
+        "durability": work.durability,
+    });
+    let hash = Sha256::digest(content.to_string());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>().chars().take(NAME_CHARS).collect()
+}
+
+fn plan(own: &OwnWorkload, part: Part, engine: EngineId, work: &Work) -> Result<Option<Plan>, TargetError> {
+    Plan::new(own, part, engine, work)
+        .map_err(|error: PlanError| TargetError::Refused { text: error.to_string(), hint: None })
+}
+
+/// Executes the scripts of a phase before or after the runs; nothing where there are none.
+fn execute(
+    databases: &mut dyn OwnDatabases,
+    engine: EngineId,
+    work: &Work,
+    own: &OwnWorkload,
+    part: Part,
+    on_tick: &mut dyn FnMut(Tick) -> Course,
+) -> Result<(), TargetError> {
+    let (connections, executions, batch, rows) = match &own.load {
+        Some(Load::Script { rows, batch, connections, .. }) if part == Part::Load => {
+            let executions = rows.div_ceil((*batch).max(1)).max(1);
+            (u64::from(*connections).clamp(1, executions) as u32, executions, *batch, *rows)
+        }
+        _ => (1, 1, 1, 1),
+    };
+    let phase = Work {
+        connections,
+        amount: Amount::Rows(executions),
+        warm_up: WarmUp::None,
+        batch_size: 1,
+        rate_per_s: None,
+        loop_side: LoopSide::Client,
+        jobs: None,
+        own: None,
+        seed: LOAD_SEED,
+        ..work.clone()
+    };
+    let Some(plan) = plan(own, part, engine, &phase)? else { return Ok(()) };
+    let what = if part == Part::Schema { "the schema" } else { "the load" };
+    let connector = databases.connector(Arc::new(plan));
+    let loading = (part == Part::Load).then_some(rows);
+    let report = move |progress: &Progress| {
+        let done = progress.rows().saturating_mul(batch.max(1)).min(rows);
+        Tick { rows: done, loading: loading.or(Some(0)), pulse: done }
+    };
+    clients(&connector, &phase, what, &report, on_tick)
+}
+
+/// Runs clients to their end, outside of any measurement.
+fn clients(
+    connector: &Arc<dyn DynConnector>,
+    phase: &Work,
+    what: &str,
+    report: &dyn Fn(&Progress) -> Tick,
+    on_tick: &mut dyn FnMut(Tick) -> Course,
+) -> Result<(), TargetError> {
+    let refused = |text: String| TargetError::Refused { text: format!("{what} failed: {text}"), hint: None };
+    let mut pool = ClientPool::assemble(connector, phase, phase.connections)
+        .map_err(|error| refused(error.to_string()))?;
+    pool.release();
+    let mut stopped = false;
+    pool.wait(&mut |progress| {
+        if on_tick(report(progress)) == Course::Stop {
+            stopped = true;
+            progress.stop();
+        }
+    });
+    let done = pool.dismiss();
+    match done.clients.into_iter().find_map(|client| client.error) {
+        Some(error) => Err(refused(error)),
+        None if stopped => Err(refused("it was interrupted".to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// Loads in bulk on threads of its own, and tells how far it is.
+fn bulk_load(
+    databases: &mut dyn OwnDatabases,
+    own: &OwnWorkload,
+    on_tick: &mut dyn FnMut(Tick) -> Course,
+) -> Result<(), TargetError> {
+    let total = match &own.load {
+        None | Some(Load::Script { .. }) => return Ok(()),
+        Some(Load::Columns { rows, .. }) => *rows,
+        Some(Load::Copy { .. }) => 0,
+    };
+    let loaded = load(databases, own, &mut |rows| {
+        on_tick(Tick { rows, loading: Some(total), pulse: rows }) == Course::Continue
+    })?;
+    if let Some(rows) = loaded.filter(|rows| total > 0 && *rows != total) {
+        return Err(TargetError::engine(
+            "could not load",
+            format!("the engine counted {rows} of {total} rows"),
+        ));
+    }
+    Ok(())
+}
