@@ -11,6 +11,7 @@ mod report;
 mod results;
 mod run;
 mod serve;
+mod settings;
 mod structure;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -24,6 +25,7 @@ pub(crate) use report::{ExportArguments, ExportFormat, ReportArguments, ReportFo
 pub(crate) use results::ResultsArguments;
 pub(crate) use run::{CeilingWord, DEFAULT_TARGET, NotifyArguments, RunArguments};
 pub(crate) use serve::ServeArguments;
+pub(crate) use settings::settings;
 pub(crate) use structure::{DecodeArguments, StructureArguments, StructureFormat, StructureModeWord};
 
 /// Measures and verifies database storage.
@@ -50,7 +52,7 @@ pub(crate) enum Command {
     Run(Box<RunArguments>),
     /// List the shipped experiments, or the studies, runs or checks in a results directory
     List(ListArguments),
-    /// Print the spec of an experiment, or a stored check
+    /// Print the spec of an experiment or its SQL, or a stored check
     Show(ShowArguments),
     /// Print the tables and the verdict of a stored study, run, check or structure
     Report(ReportArguments),
@@ -125,6 +127,18 @@ pub(crate) struct ShowArguments {
     /// Print the findings and the accounting of a stored check as JSON lines instead
     #[arg(long, value_name = "N", conflicts_with = "experiment")]
     pub(crate) check: Option<i64>,
+    /// Print the SQL that a run executes instead: schema, load, sessions, transactions
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) sql: bool,
+    /// Engine whose SQL to print, by name or URL
+    #[arg(short, long, value_name = "TARGET", default_value = DEFAULT_TARGET, requires = "sql")]
+    pub(crate) target: String,
+    /// Print the SQL of the miniature
+    #[arg(short, long, requires = "sql")]
+    pub(crate) mini: bool,
+    /// Print the SQL with another value of a parameter or factor
+    #[arg(short, long, value_name = "NAME=VALUE", requires = "sql")]
+    pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
 }

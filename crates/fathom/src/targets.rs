@@ -8,10 +8,15 @@ use lab::engine::{Driver, Provider, TargetOptions};
 use crate::arguments::RunArguments;
 use crate::engines;
 
+/// The engine that `--target` names.
+pub(crate) fn driver(text: &str) -> anyhow::Result<&'static Driver> {
+    engines::target(text).ok_or_else(|| not_a_target(text))
+}
+
 /// What `--target` and the options that belong to it mean, before anything is made.
 pub(crate) fn parse(arguments: &RunArguments) -> anyhow::Result<Box<dyn Provider>> {
     let text = arguments.target.as_str();
-    let Some(driver) = engines::target(text) else { return Err(not_a_target(text)) };
+    let driver = driver(text)?;
     let engine = driver.engine;
     let url = engine.has_url(text).then(|| text.to_owned());
     let is_managed = engine.is_managed && url.is_none();

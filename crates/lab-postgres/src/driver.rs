@@ -10,6 +10,7 @@ use lab::inventory::Survey;
 use lab::work::Work;
 
 use crate::waits::live::LivePostgres;
+use crate::workload::sql;
 use crate::{
     ENGINE, ExternalOptions, ExternalPostgres, ManagedOptions, ManagedPostgres, ServerBinaries, address,
     find_servers, inventory, managed_limitations, require_servers,
@@ -22,6 +23,7 @@ pub static DRIVER: Driver = Driver {
     installation,
     survey: Some(Survey::Servers(inventory::question)),
     attach: Some(|url, way| Ok(Box::new(LivePostgres::attach(url, way)?))),
+    sql: sql::parts,
 };
 
 fn installation() -> Installation {

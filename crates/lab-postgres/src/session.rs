@@ -15,7 +15,7 @@ use stats::random::{Random, derive_seed};
 use super::wire::{Addresses, Connection, Login, TransactionState, WireError};
 use crate::counters::clients;
 use crate::workload::look_up::LookUp;
-use crate::workload::schema::RowStatement;
+use crate::workload::schema::{self, RowStatement};
 
 /// Name of the prepared statement.
 const STATEMENT: &str = "row";
@@ -95,8 +95,8 @@ impl PostgresConnector {
             takes_all: connecting.row.takes_all,
             statements_only: connecting.workload == Workload::SelectOne,
             keys: Random::new(derive_seed(connecting.seed, &[KEY_STREAM, u64::from(client_index)])),
-            begin: simple_query("BEGIN"),
-            commit: simple_query("COMMIT"),
+            begin: simple_query(schema::BEGIN),
+            commit: simple_query(schema::COMMIT),
             look_up: connecting.look_up.clone(),
         })
     }
@@ -165,9 +165,7 @@ impl Session for PostgresSession {
 
     /// Has the server do a whole share in one call of the procedure.
     async fn server_loop(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
-        let rows = share.rows.map_or_else(|| "NULL".to_owned(), |rows| rows.to_string());
-        let seconds = share.time.map_or_else(|| "NULL".to_owned(), |time| time.as_secs_f64().to_string());
-        let call = format!("CALL fathom_run({rows}, {seconds}, {}, 0, 0)", share.batch_size.max(1));
+        let call = schema::call(share);
         let (answer, _) = match self.connection.query(&call).await {
             Ok(answer) => answer,
             Err(error) => return Err(self.recover(error).await),

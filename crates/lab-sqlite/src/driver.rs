@@ -8,6 +8,7 @@ use lab::engine::{
 use lab::inventory::Survey;
 use lab::work::Work;
 
+use crate::workload::sql;
 use crate::{ENGINE, SqliteTarget, inventory, limitations};
 
 /// How embedded SQLite is reached.
@@ -17,6 +18,7 @@ pub static DRIVER: Driver = Driver {
     installation: || Installation::BuiltIn,
     survey: Some(Survey::Embedded(inventory::row)),
     attach: None,
+    sql: sql::parts,
 };
 
 /// A database of our own, made for each run.

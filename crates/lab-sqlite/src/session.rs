@@ -14,6 +14,7 @@ use stats::random::{Random, derive_seed};
 
 use super::vfs::Meter;
 use crate::embedded::database::Database;
+use crate::workload::guid;
 use crate::workload::look_up::LookUp;
 use crate::workload::schema;
 
@@ -92,7 +93,7 @@ impl SqliteConnector {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner).push(client);
         connection.busy_timeout(BUSY_TIME_MAX).map_err(session_error)?;
         for (name, value) in schema::pragma_values(&self.work) {
-            if belongs_to_connection(name, &value) {
+            if schema::belongs_to_connection(name, &value) {
                 connection
                     .query_row(&format!("PRAGMA {name}={value}"), [], |_| Ok(()))
                     .or_else(|error| match error {
@@ -103,7 +104,7 @@ impl SqliteConnector {
             }
         }
         if let Some(source) = &self.source {
-            connection.execute("ATTACH ?1 AS source", [source.to_string_lossy()]).map_err(session_error)?;
+            connection.execute(guid::ATTACH, [source.to_string_lossy()]).map_err(session_error)?;
         }
         Ok(SqliteSession {
             connection,
@@ -127,16 +128,6 @@ impl SqliteConnector {
                 Keys::Random(Random::new(derive_seed(self.work.seed, &[KEY_STREAM, u64::from(client_index)])))
             }
         }
-    }
-}
-
-/// Must every connection set this pragma again? The others are properties of the file; so is the journal mode only
-/// when it is `wal`.
-fn belongs_to_connection(name: &str, value: &str) -> bool {
-    match name {
-        "journal_mode" => value != "wal",
-        "synchronous" | "cache_size" | "wal_autocheckpoint" | "mmap_size" | "locking_mode" => true,
-        _ => false,
     }
 }
 
@@ -242,9 +233,9 @@ impl SqliteSession {
     }
 
     fn batch(&mut self, rows: u64) -> rusqlite::Result<()> {
-        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        self.connection.prepare_cached(schema::BEGIN)?.execute([])?;
         self.rows(rows)?;
-        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        self.connection.prepare_cached(schema::COMMIT)?.execute([])?;
         Ok(())
     }
 

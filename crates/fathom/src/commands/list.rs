@@ -52,7 +52,9 @@ fn experiments(arguments: &ListArguments) -> anyhow::Result<ExitStatus> {
         print(&format!("{:width$}  {}\n", shipped.name, experiment.question))?;
     }
     print(&format!("\nfathom io PATH measures {PUBLISHED_NAME} as one table; it needs no database\n"))?;
-    print("fathom show NAME prints the spec; fathom run NAME --mini --dry-run prints what would run\n")?;
+    print(
+        "fathom show NAME prints the spec, with --sql the statements; fathom run NAME --mini --dry-run prints what would run\n",
+    )?;
     Ok(ExitStatus::Clean)
 }
 

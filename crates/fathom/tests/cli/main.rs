@@ -13,6 +13,7 @@ mod input;
 mod io;
 mod kept;
 mod notification;
+mod own;
 mod pages;
 mod paths;
 mod peers;

@@ -35,11 +35,7 @@ pub(crate) fn provide(
         statements.extend(fixture.create());
     }
     statements.extend(fixture.choose_keys(work));
-    if !statements.is_empty() {
-        // A vacuum cannot call rows visible to all while the log of their commit is still on its way to the device.
-        statements.insert(0, "SET synchronous_commit = on".to_owned());
-        statements.push("RESET synchronous_commit".to_owned());
-    }
+    let statements = durably(statements);
     for statement in &statements {
         control.complete("could not make the tables that the run reads", statement)?;
     }
@@ -47,6 +43,16 @@ pub(crate) fn provide(
         made.push(fixture);
     }
     Ok(!statements.is_empty())
+}
+
+/// Statements between those that make their commits durable; none where there is none.
+pub(crate) fn durably(mut statements: Vec<String>) -> Vec<String> {
+    if !statements.is_empty() {
+        // A vacuum cannot call rows visible to all while the log of their commit is still on its way to the device.
+        statements.insert(0, "SET synchronous_commit = on".to_owned());
+        statements.push("RESET synchronous_commit".to_owned());
+    }
+    statements
 }
 
 /// Files of the relations that `work` reads, below the data directory.

@@ -4,5 +4,6 @@ pub(crate) mod fixture;
 pub(crate) mod guid;
 pub(crate) mod look_up;
 pub(crate) mod schema;
+pub(crate) mod sql;
 pub(crate) mod table;
 pub(crate) mod wal_space;

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use lab::engine::ServerShare;
 use lab::work::{KeyOrder, Work, Workload};
 
 use crate::capabilities::Capabilities;
@@ -114,6 +115,19 @@ pub(crate) fn create(
     statements.extend(procedure);
     statements.extend(guid::source(work));
     statements
+}
+
+/// Begins a transaction of several rows.
+pub(crate) const BEGIN: &str = "BEGIN";
+
+/// Ends it.
+pub(crate) const COMMIT: &str = "COMMIT";
+
+/// The call that has the server do a share.
+pub(crate) fn call(share: ServerShare) -> String {
+    let rows = share.rows.map_or_else(|| "NULL".to_owned(), |rows| rows.to_string());
+    let seconds = share.time.map_or_else(|| "NULL".to_owned(), |time| time.as_secs_f64().to_string());
+    format!("CALL fathom_run({rows}, {seconds}, {}, 0, 0)", share.batch_size.max(1))
 }
 
 /// Statements that remove whatever workload's objects there are.

@@ -14,6 +14,10 @@ const SEGMENTS_MAX: u64 = 64;
 /// Segments for a run whose length is a time, which says nothing about its bytes.
 const SEGMENTS_FOR_TIME: u64 = 8;
 
+/// What makes one segment.
+pub(crate) const STATEMENTS: [&str; 2] =
+    ["SELECT pg_logical_emit_message(true, 'fathom', '')", "SELECT pg_switch_wal()"];
+
 /// Segments ahead of the log's end that a run of this work should find.
 pub(crate) fn segments_wanted(work: &Work) -> u64 {
     let rows = |rows: u64| (rows.saturating_mul(schema::log_bytes_per_row(work)) >> 20) / SEGMENT_MIB + 1;
@@ -44,10 +48,7 @@ pub(crate) fn provide(control: &mut Control, wanted: u64) -> Result<(), TargetEr
     let missing = wanted.saturating_sub(present);
     for _ in 0..missing {
         // A switch does nothing unless something was logged since the last one.
-        control.complete(
-            context,
-            "SELECT pg_logical_emit_message(true, 'fathom', ''); SELECT pg_switch_wal()",
-        )?;
+        control.complete(context, &STATEMENTS.join("; "))?;
     }
     if missing > 0 {
         control.complete(context, "CHECKPOINT")?;

@@ -42,18 +42,35 @@ pub(crate) fn load_statement() -> String {
     format!("INSERT INTO {TABLE} (c1) SELECT c1 FROM source.keys ORDER BY c1")
 }
 
+/// Attaches the file of [`make_source`].
+pub(crate) const ATTACH: &str = "ATTACH ?1 AS source";
+
+/// Table of the file of [`make_source`], and the statement that fills it, once for each key.
+pub(crate) const SOURCE: [&str; 2] = ["CREATE TABLE keys (c1 BLOB NOT NULL)", "INSERT INTO keys VALUES (?1)"];
+
 /// Makes a file with as many random keys as one load takes.
 pub(crate) fn make_source(path: &Path, work: &Work) -> rusqlite::Result<()> {
     let connection = Connection::open(path)?;
     for_speed(&connection)?;
-    connection.execute_batch("BEGIN; CREATE TABLE keys (c1 BLOB NOT NULL)")?;
+    let [table, key] = SOURCE;
+    connection.execute_batch(&format!("BEGIN; {table}"))?;
     let mut random = Random::new(work.seed);
-    let mut insert = connection.prepare("INSERT INTO keys VALUES (?1)")?;
+    let mut insert = connection.prepare(key)?;
     for _ in 0..work.batch_size {
         insert.execute([next_key(&mut random)])?;
     }
     drop(insert);
     connection.execute_batch("COMMIT")
+}
+
+/// The statements that make and fill one table of a fixture.
+#[derive(Clone, Debug)]
+pub(crate) struct Filling {
+    pub(crate) before: [String; 3],
+    /// Executed once for each of `rows`, with a key.
+    pub(crate) key: &'static str,
+    pub(crate) rows: u64,
+    pub(crate) after: [String; 3],
 }
 
 /// A file of tables that stays from run to run.
@@ -95,13 +112,8 @@ impl FixtureTables {
                 source,
             })?;
         }
-        if work.workload == Workload::GuidLookupJoin {
+        if let Some(keys) = self.choose_keys(work) {
             let connection = Connection::open(&self.path).map_err(error)?;
-            let keys = format!(
-                "CREATE TABLE IF NOT EXISTS {} AS {}",
-                keys_table(work.subject.every),
-                self.taken_keys(work.subject.every)
-            );
             connection.execute_batch(&keys).map_err(error)?;
         }
         Ok(())
@@ -110,29 +122,54 @@ impl FixtureTables {
     fn make(&self, path: &Path) -> rusqlite::Result<()> {
         let connection = Connection::open(path)?;
         for_speed(&connection)?;
-        let (key, end) = shape(self.storage);
         for index in 0..self.objects {
-            let table = self.table(index);
-            let objects = u64::from(self.objects);
-            let rows = self.rows / objects + u64::from(u64::from(index) < self.rows % objects);
-            let wide = format!("printf('%-{WIDE_CHARACTERS}s', substr(hex(id), 17))");
-            connection.execute_batch(&format!(
-                "BEGIN; CREATE TABLE {table} (id {key}, pad TEXT NOT NULL){end};
-                 CREATE TEMP TABLE source (id BLOB NOT NULL)"
-            ))?;
+            let filling = self.filling(index);
+            connection.execute_batch(&filling.before.join(";"))?;
             let mut random = Random::new(STOCK_SEED + u64::from(index));
-            let mut insert = connection.prepare("INSERT INTO source VALUES (?1)")?;
-            for _ in 0..rows {
+            let mut insert = connection.prepare(filling.key)?;
+            for _ in 0..filling.rows {
                 insert.execute([next_key(&mut random)])?;
             }
             drop(insert);
-            // In the order in which keys were drawn, or in their own.
-            let order = if self.storage.is_ordered() { "id" } else { "rowid" };
-            connection.execute_batch(&format!(
-                "INSERT INTO {table} SELECT id, {wide} FROM source ORDER BY {order}; DROP TABLE source; COMMIT"
-            ))?;
+            connection.execute_batch(&filling.after.join(";"))?;
         }
         Ok(())
+    }
+
+    /// Statements that make each table, in order.
+    pub(crate) fn fillings(&self) -> impl Iterator<Item = Filling> {
+        (0..self.objects).map(|index| self.filling(index))
+    }
+
+    fn filling(&self, index: u32) -> Filling {
+        let (key, end) = shape(self.storage);
+        let table = self.table(index);
+        let objects = u64::from(self.objects);
+        let wide = format!("printf('%-{WIDE_CHARACTERS}s', substr(hex(id), 17))");
+        // In the order in which keys were drawn, or in their own.
+        let order = if self.storage.is_ordered() { "id" } else { "rowid" };
+        Filling {
+            before: [
+                "BEGIN".to_owned(),
+                format!("CREATE TABLE {table} (id {key}, pad TEXT NOT NULL){end}"),
+                "CREATE TEMP TABLE source (id BLOB NOT NULL)".to_owned(),
+            ],
+            key: "INSERT INTO source VALUES (?1)",
+            rows: self.rows / objects + u64::from(u64::from(index) < self.rows % objects),
+            after: [
+                format!("INSERT INTO {table} SELECT id, {wide} FROM source ORDER BY {order}"),
+                "DROP TABLE source".to_owned(),
+                "COMMIT".to_owned(),
+            ],
+        }
+    }
+
+    /// Statement that makes the table of the keys that `work` looks up; `None` where it looks up none.
+    pub(crate) fn choose_keys(&self, work: &Work) -> Option<String> {
+        let every = work.subject.every;
+        (work.workload == Workload::GuidLookupJoin).then(|| {
+            format!("CREATE TABLE IF NOT EXISTS {} AS {}", keys_table(every), self.taken_keys(every))
+        })
     }
 
     fn table(&self, index: u32) -> String {

@@ -3,4 +3,5 @@
 pub(crate) mod guid;
 pub(crate) mod look_up;
 pub(crate) mod schema;
+pub(crate) mod sql;
 pub(crate) mod table;

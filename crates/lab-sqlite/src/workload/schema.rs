@@ -45,6 +45,22 @@ pub(crate) fn pragma_values(work: &Work) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// Must every connection set this pragma again? The others are properties of the file; so is the journal mode only
+/// when it is `wal`.
+pub(crate) fn belongs_to_connection(name: &str, value: &str) -> bool {
+    match name {
+        "journal_mode" => value != "wal",
+        "synchronous" | "cache_size" | "wal_autocheckpoint" | "mmap_size" | "locking_mode" => true,
+        _ => false,
+    }
+}
+
+/// Begins a transaction of several rows.
+pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
+
+/// Ends it.
+pub(crate) const COMMIT: &str = "COMMIT";
+
 /// Who sets a pragma: the experiment, one of its parameters, or fathom.
 pub(crate) fn source_of(work: &Work, pragma: &str) -> &'static str {
     match pragma {

@@ -5,8 +5,10 @@ use std::fmt;
 use super::description::Engine;
 use super::error::TargetError;
 use super::provider::{Provider, TargetOptions};
+use super::sql::SqlPart;
 use crate::inventory::Survey;
 use crate::observe::live::Attach;
+use crate::work::Work;
 
 /// What a program lists for each engine that it is built with, once; the list is handed in.
 #[derive(Clone, Copy)]
@@ -21,6 +23,9 @@ pub struct Driver {
     pub survey: Option<Survey>,
     /// Connects to a running server to watch its waits; `None` when it has no such view.
     pub attach: Option<Attach>,
+    /// The statements that a run of this work executes, in order; of a workload of the user's own, what the engine adds
+    /// to its texts ([`crate::own::sql_parts`]). Needs no server.
+    pub sql: fn(&Work) -> Vec<SqlPart>,
 }
 
 impl fmt::Debug for Driver {

@@ -17,6 +17,7 @@ mod own_databases;
 mod provider;
 mod records;
 mod session;
+mod sql;
 mod target;
 mod task;
 
@@ -31,5 +32,6 @@ pub use own_databases::{BulkLoad, OwnDatabases};
 pub use provider::{Provider, TargetOptions};
 pub use records::{Counters, EngineFacts, Layout, Limitation, LogRecords, PostRunState};
 pub use session::{Connector, ServerLoop, ServerShare, Session, SessionError};
+pub use sql::{SqlPart, SqlStatement};
 pub use target::Target;
 pub use task::TaskTarget;

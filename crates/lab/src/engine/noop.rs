@@ -53,6 +53,7 @@ pub static DRIVER: Driver = Driver {
     installation: || Installation::BuiltIn,
     survey: None,
     attach: None,
+    sql: |_| Vec::new(),
 };
 
 /// The choice of no engine.

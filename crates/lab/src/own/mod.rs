@@ -9,6 +9,7 @@ mod load;
 mod plan;
 mod provide;
 mod runner;
+mod shown;
 mod statements;
 mod workload;
 
@@ -17,5 +18,6 @@ pub use load::column_program;
 pub use plan::{Part, Plan, PlanError};
 pub use provide::{content_name, provide};
 pub use runner::Runner;
+pub use shown::sql_parts;
 pub use statements::{Answer, At, ResultSet, StatementError, Statements};
 pub use workload::{Load, OnError, OwnWorkload, Protocol, SqlText, WeightedScript};

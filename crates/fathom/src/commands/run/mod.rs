@@ -22,7 +22,7 @@ use results::store::{Store, StudyId};
 use results::wording::counted;
 
 use super::show;
-use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
+use crate::arguments::{CeilingWord, ReportFormat, RunArguments, settings};
 use crate::cli::notify::{Event, Notifier};
 use crate::cli::stopping::{self, Ending};
 use crate::cli::study::{render, summarise, write_default};
@@ -238,13 +238,7 @@ fn repeat_until(arguments: &RunArguments) -> anyhow::Result<Option<RepeatUntil>>
 }
 
 fn overrides(arguments: &RunArguments) -> anyhow::Result<Vec<(String, String)>> {
-    let mut overrides = Vec::new();
-    for text in &arguments.set {
-        let (name, value) = text
-            .split_once('=')
-            .with_context(|| format!("--set {text} has no value\nhint: write --set name=value"))?;
-        overrides.push((name.trim().to_owned(), value.trim().to_owned()));
-    }
+    let mut overrides = settings(&arguments.set)?;
     let short = [
         ("connections", &arguments.clients),
         ("jobs", &arguments.jobs),

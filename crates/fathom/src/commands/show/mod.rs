@@ -1,4 +1,6 @@
-//! `fathom show`: the spec of an experiment, as it can be saved, changed and run; or a stored check.
+//! `fathom show`: the spec of an experiment, as it can be saved, changed and run; the SQL of its runs; or a stored check.
+
+mod sql;
 
 use anyhow::Context;
 use lab::assignment::Assignment;
@@ -25,6 +27,9 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<ExitStatus> {
         return Ok(ExitStatus::Clean);
     }
     let (name, text) = spec_text(arguments.experiment.as_deref().unwrap_or_default())?;
+    if arguments.sql {
+        return sql::run(&name, &text, arguments);
+    }
     print_document(&text)?;
     // A spec with a mistake is shown all the same; what runs it says what is wrong.
     if let Ok(experiment) = Experiment::parse(&name, &text) {

@@ -1,0 +1,3 @@
+//! SQL of one's own, and the SQL of what is shipped.
+
+mod sql;
