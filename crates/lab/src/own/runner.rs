@@ -196,7 +196,9 @@ impl Runner {
                 Action::EndPipeline => connection.end_pipeline().await.map_err(Ended::Failed)?,
                 Action::Done if connection.is_in_transaction() => {
                     let file = program.scripts().get(script).map_or("", script::Script::file);
-                    return Err(Ended::Wrong(format!("{file}: the script ends inside a transaction")));
+                    return Err(Ended::Wrong(format!(
+                        "{file}: end of script reached without completing the last transaction"
+                    )));
                 }
                 Action::Done => return Ok(()),
             }
@@ -221,7 +223,7 @@ fn store_values(
     if !store.is_aset {
         let rows = results.first().map_or(0, |result| result.rows.len());
         if rows != 1 {
-            return Err(format!("\\gset expects one row, the statement returned {rows}"));
+            return Err(format!("expected one row, got {rows}"));
         }
     }
     for result in results {

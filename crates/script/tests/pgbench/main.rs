@@ -4,9 +4,12 @@
 //! again; `FATHOM_UPDATE=1` writes the values anew for the expressions of the file.
 #![allow(clippy::unwrap_used)]
 
+mod cases;
+mod conformance;
 mod expectations;
 mod expressions;
 mod oracle;
 mod random;
+mod running;
 mod scripts;
 mod support;

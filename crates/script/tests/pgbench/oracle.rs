@@ -75,8 +75,9 @@ impl Oracle {
         std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o644)).unwrap();
         let mut command = self.command("pgbench");
         command.arg("-h").arg(self.place.path()).args(["-U", "postgres", "-n", "-t", "1", "postgres"]);
-        command.arg(format!("--random-seed={SEED}")).arg("-f").arg(file.path()).args(options);
-        command.args(DEFINITIONS.map(|definition| format!("-D{definition}")));
+        command.arg(format!("--random-seed={SEED}")).arg("-f").arg(file.path());
+        // The last definition of a name counts.
+        command.args(DEFINITIONS.map(|definition| format!("-D{definition}"))).args(options);
         let output = command.stdin(Stdio::null()).output().unwrap();
         let lines = String::from_utf8(output.stderr).unwrap();
         let lines = lines.lines().filter(|line| !line.contains("setting random seed"));
