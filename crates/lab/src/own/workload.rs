@@ -118,4 +118,7 @@ pub struct OwnWorkload {
     pub on_error: OnError,
     /// Transactions that take longer are late; those of an open loop that would begin later than this are skipped.
     pub latency_limit: Option<Duration>,
+    /// Is the time of each transaction kept with the results?
+    #[serde(default)]
+    pub transaction_log: bool,
 }

@@ -79,6 +79,7 @@ impl Values<'_> {
             "backup" => Ok(Workload::Backup),
             "raw-read" => Ok(Workload::RawRead),
             "inventory" => Ok(Workload::Inventory),
+            "own" => Ok(Workload::Own),
             _ => Err(conflict(&["workload"], "no `workload` is given")
                 .help("add workload = \"populate\" or \"random-insert\" to [parameters]")),
         }

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use results::model::{Design, Level, Scale};
 
 use super::command::SAMPLERS;
+use super::own_workload::OwnSpec;
 use super::resolved::Resolved;
 use super::validity::percent_text;
 
 /// The canonical text: same study, same bytes.
-pub(super) fn to_toml(resolved: &Resolved) -> String {
+pub(super) fn to_toml(resolved: &Resolved, own: Option<&OwnSpec>) -> String {
     let mut out = String::new();
     line(&mut out, "name", &text(&resolved.name));
     line(&mut out, "title", &text(&resolved.title));
@@ -25,6 +26,9 @@ pub(super) fn to_toml(resolved: &Resolved) -> String {
     let samplers: Vec<String> = samplers.map(|command| text(&command.command)).collect();
     if !samplers.is_empty() {
         line(&mut out, SAMPLERS, &format!("[{}]", samplers.join(", ")));
+    }
+    if let Some(own) = own {
+        own.write(&mut out);
     }
     if !resolved.factors.is_empty() {
         out.push_str("\n[factors]\n");
@@ -101,16 +105,17 @@ fn expectations(out: &mut String, resolved: &Resolved) {
     }
 }
 
-fn line(out: &mut String, name: &str, written: &str) {
+pub(super) fn line(out: &mut String, name: &str, written: &str) {
     let _ = writeln!(out, "{name} = {written}");
 }
 
-/// Names with a point are quoted: `"postgres.shared_buffers"`.
-fn key(name: &str) -> String {
-    if name.contains('.') { text(name) } else { name.to_owned() }
+/// Names with a point, or letters that need it, are quoted: `"postgres.shared_buffers"`.
+pub(super) fn key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { text(name) }
 }
 
-fn text(written: &str) -> String {
+pub(super) fn text(written: &str) -> String {
     toml::Value::String(written.to_owned()).to_string()
 }
 

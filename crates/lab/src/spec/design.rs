@@ -15,6 +15,8 @@ pub(crate) const DESIGN_KEYS: [&str; 4] = ["metric", "better", "secondary", "aga
 pub(crate) const REPETITIONS_MAX: u32 = 10_000;
 /// Most secondary metrics.
 const SECONDARY_MAX: usize = 8;
+/// Longest name of a metric of the user's own.
+const FREE_NAME_CHARS_MAX: usize = 64;
 /// Most contrasts.
 const CONTRASTS_MAX: usize = 8;
 
@@ -24,6 +26,8 @@ pub(crate) struct DesignSpec {
     metric: Option<String>,
     is_smaller_better: Option<bool>,
     secondary: Vec<String>,
+    /// Names of metrics that only what is executed after a run can give, with their places.
+    free: Vec<(String, Span)>,
     against: Vec<(Contrasts, Span)>,
 }
 
@@ -31,17 +35,46 @@ impl DesignSpec {
     /// Takes one of [`DESIGN_KEYS`] in.
     pub(crate) fn read(&mut self, entry: &Entry<'_>) -> Result<(), SpecError> {
         match entry.key {
-            "metric" => self.metric = Some(metric(&entry.element(), entry.key)?),
+            "metric" => self.metric = Some(self.metric(&entry.element(), entry.key)?),
             "better" => {
                 self.is_smaller_better = Some(entry.word(&[("smaller", true), ("larger", false)])?);
             }
             "secondary" => {
                 let elements = entry.elements().ok_or_else(|| entry.wrong_type("a list of metrics"))?;
                 limit(entry, elements.len(), SECONDARY_MAX)?;
-                self.secondary =
-                    elements.iter().map(|element| metric(element, entry.key)).collect::<Result<_, _>>()?;
+                self.secondary = elements
+                    .iter()
+                    .map(|element| self.metric(element, entry.key))
+                    .collect::<Result<_, _>>()?;
             }
             _ => self.read_against(entry)?,
+        }
+        Ok(())
+    }
+
+    fn metric(&mut self, element: &Element<'_>, key: &str) -> Result<String, SpecError> {
+        let name = element.text(key)?;
+        if Measure::find(&name).is_none() {
+            self.free.push((name.clone(), element.place.clone()));
+        }
+        Ok(name)
+    }
+
+    /// Refuses metrics that no run can have. `after` is what an own workload executes after a run, whose rows become
+    /// metrics: their names are free, and nobody but the spec knows which way they improve.
+    pub(crate) fn check_metrics(&self, after: Option<&str>) -> Result<(), SpecError> {
+        for (name, place) in &self.free {
+            let near = super::error::nearest(name, measure::names());
+            let is_written = after.is_some_and(|after| after.to_lowercase().contains(name.as_str()));
+            if !is_free_name(name) || after.is_none() || (near.is_some() && !is_written) {
+                let (title, help) = unknown(name);
+                return Err(SpecError::at(place, title, "").help(help));
+            }
+            if self.metric.as_ref() == Some(name) && self.is_smaller_better.is_none() {
+                let title = format!("nothing says which way {} improves", quoted(name));
+                return Err(SpecError::at(place, title, "a metric of `after`")
+                    .help("add better = \"smaller\" or better = \"larger\""));
+            }
         }
         Ok(())
     }
@@ -75,8 +108,12 @@ impl DesignSpec {
         is_changed: bool,
     ) -> Result<Design, SpecError> {
         let metric = match &wanted.metric {
+            Some(name) if Measure::find(name).is_some() || self.metric.as_ref() == Some(name) => {
+                Some(name.clone())
+            }
             Some(name) => {
-                Some(known(name).map_err(|(title, help)| SpecError::without_place(title).help(help))?)
+                let (title, help) = unknown(name);
+                return Err(SpecError::without_place(title).help(help));
             }
             None => self.metric.clone(),
         };
@@ -143,20 +180,20 @@ fn limit(entry: &Entry<'_>, count: usize, most: usize) -> Result<(), SpecError> 
     Err(SpecError::at(&entry.value_place, title, ""))
 }
 
-fn metric(element: &Element<'_>, key: &str) -> Result<String, SpecError> {
-    known(&element.text(key)?).map_err(|(title, help)| SpecError::at(&element.place, title, "").help(help))
+/// May a row of what is executed after a run have this name?
+fn is_free_name(name: &str) -> bool {
+    let begins = name.starts_with(|letter: char| letter.is_ascii_lowercase());
+    let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+    begins && name.len() <= FREE_NAME_CHARS_MAX && name.chars().all(plain)
 }
 
-/// The name, if some run can have such a number; else title and hint of the error.
-fn known(name: &str) -> Result<String, (String, String)> {
-    if Measure::find(name).is_some() {
-        return Ok(name.to_owned());
-    }
+/// Title and hint of the error for a name that no number of a run has.
+fn unknown(name: &str) -> (String, String) {
     let names: Vec<&str> = measure::names().collect();
     let hint = super::error::nearest(name, names.iter().copied())
         .map(|_| suggestion(name, &names))
         .unwrap_or_else(|| "`fathom explain` prints the metrics".to_owned());
-    Err((format!("{} is not a metric of a run", quoted(name)), hint))
+    (format!("{} is not a metric of a run", quoted(name)), hint)
 }
 
 fn located(place: &Span, error: &ContrastError) -> SpecError {

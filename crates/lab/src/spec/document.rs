@@ -8,8 +8,9 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Span, SpecError, SpecText, quoted, suggestion};
 use super::value::Scalar;
 
-/// A spec is a page or two; more than this is not a spec, and reading it would only cost memory.
-const SPEC_BYTES_MAX: usize = 1 << 20;
+/// A spec is a page or two, and as stored it has the texts of an own workload, escaped. More than this is not a spec, and
+/// reading it would only cost memory.
+const SPEC_BYTES_MAX: usize = 96 << 20;
 
 /// One key with its value, and where both stand.
 #[derive(Clone)]
@@ -96,14 +97,18 @@ impl<'a> Entry<'a> {
         self.value.as_array().map(|items| {
             items
                 .iter()
-                .map(|item| Element { value: item.get_ref(), place: self.source.place(item.span()) })
+                .map(|item| Element {
+                    value: item.get_ref(),
+                    place: self.source.place(item.span()),
+                    source: self.source,
+                })
                 .collect()
         })
     }
 
     /// The value as one element.
     pub(crate) fn element(&self) -> Element<'a> {
-        Element { value: self.value, place: self.value_place.clone() }
+        Element { value: self.value, place: self.value_place.clone(), source: self.source }
     }
 
     /// A text without control characters other than the line break and the tab.
@@ -160,9 +165,23 @@ impl<'a> Entry<'a> {
 pub(crate) struct Element<'a> {
     value: &'a DeValue<'a>,
     pub(crate) place: Span,
+    source: &'a SpecText,
 }
 
-impl Element<'_> {
+impl<'a> Element<'a> {
+    /// The entries of a table, in the order of the text; `None` where the value is no table.
+    pub(crate) fn table(&self) -> Option<Vec<Entry<'a>>> {
+        self.value.as_table().map(|table| entries(self.source, table))
+    }
+
+    /// The value as text, whatever characters it has; `None` where it is no text.
+    pub(crate) fn any_text(&self) -> Option<&'a str> {
+        match self.value {
+            DeValue::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The value as a scalar; `name` is what a message calls it.
     pub(crate) fn scalar(&self, name: &str) -> Result<Scalar, SpecError> {
         match self.value {
@@ -196,7 +215,8 @@ impl Element<'_> {
         Ok(text.to_string())
     }
 
-    fn wrong_type(&self, name: &str, wanted: &str) -> SpecError {
+    /// The error for a value of the wrong type; `name` is what the message calls it.
+    pub(crate) fn wrong_type(&self, name: &str, wanted: &str) -> SpecError {
         let found = match self.value {
             DeValue::String(_) => "text",
             DeValue::Boolean(_) => "a boolean",

@@ -1,12 +1,17 @@
 //! Parameters and factors on their way from the spec to the plan: what each layer sets, and where.
 
+mod command_line;
+mod kind;
+
 use results::EngineId;
 use results::model::{Factor, Level};
 
 use super::document::{Element, Entry};
-use super::error::{Span, SpecError, SpecText, quoted, suggestion};
-use super::parameters::{Parameter, ParameterType, engine_names, is_engine, parameter, parameters, rival};
+use super::error::{Span, SpecError, SpecText, quoted};
+use super::parameters::{self, Parameter, ParameterType, engine_names, is_engine, parameters, rival};
 use super::value::{Scalar, level};
+use command_line::parse_override;
+use kind::{canonical, kind_of};
 
 /// More levels than this are a slip of the pen, not an experiment.
 const LEVELS_MAX: usize = 1000;
@@ -29,15 +34,27 @@ pub(crate) struct Assignment {
 /// Factors in order, and the parameters that do not vary.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
+    /// Is the workload the user's own, so that a name which is no parameter of it is a name of the user's own?
+    pub(crate) is_own: bool,
     pub(crate) factors: Vec<Assignment>,
     pub(crate) parameters: Vec<Assignment>,
 }
 
 impl Draft {
+    /// An empty layer; see `is_own`.
+    pub(crate) fn new(is_own: bool) -> Self {
+        Self { is_own, ..Self::default() }
+    }
+
+    /// The name under which a parameter is kept, whatever alias is written.
+    pub(crate) fn name_of<'a>(&self, key: &'a str) -> &'a str {
+        canonical(key, self.is_own)
+    }
+
     /// Reads the entries of `[factors]`, each a list.
     pub(crate) fn read_factors(&mut self, entries: &[Entry<'_>]) -> Result<(), SpecError> {
-        for (name, entry) in flatten(entries)? {
-            let kind = kind_of(&name, &entry.key_place)?;
+        for (name, entry) in self.flatten(entries)? {
+            let kind = kind_of(&name, &entry.key_place, self.is_own)?;
             let Some(elements) = entry.elements() else {
                 let title = format!("factor `{name}` takes a list of levels, found one value");
                 return Err(SpecError::at(&entry.value_place, title, "expected a list")
@@ -51,8 +68,8 @@ impl Draft {
 
     /// Reads the entries of `[parameters]`, each a single value.
     pub(crate) fn read_parameters(&mut self, entries: &[Entry<'_>]) -> Result<(), SpecError> {
-        for (name, entry) in flatten(entries)? {
-            let kind = kind_of(&name, &entry.key_place)?;
+        for (name, entry) in self.flatten(entries)? {
+            let kind = kind_of(&name, &entry.key_place, self.is_own)?;
             if entry.elements().is_some() {
                 let title = format!("parameter `{name}` takes one value, found a list");
                 return Err(SpecError::at(&entry.value_place, title, "expected one value")
@@ -61,6 +78,19 @@ impl Draft {
             self.add(single(&name, &kind, &entry)?, false)?;
         }
         Ok(())
+    }
+
+    /// Reads `define` of `[workload]`: own parameters, and `scale`, as `-D` of pgbench gives them.
+    pub(crate) fn read_definitions(&mut self, entries: &[Entry<'_>]) -> Result<(), SpecError> {
+        for entry in entries {
+            let known = parameters::of_own_workload(entry.key).filter(|known| known.name != "scale");
+            if known.is_some() || entry.key.contains('.') {
+                let title = format!("{} is a parameter, and no variable of scripts", quoted(entry.key));
+                return Err(SpecError::at(&entry.key_place, title, "")
+                    .help("give the variable another name, or move it to [parameters]"));
+            }
+        }
+        self.read_parameters(entries)
     }
 
     /// Reads `[engine]`: a table of settings for each engine, each with one value, or with a list of levels that makes it
@@ -74,8 +104,10 @@ impl Draft {
                 return Err(engine.wrong_type("a table of settings"));
             }
         }
-        for (name, entry) in flatten(entries)? {
-            let kind = kind_of(&name, &entry.key_place)?;
+        for (name, entry) in self.flatten(entries)? {
+            // `[engine.postgres.settings]` is `[engine.postgres]`.
+            let name = name.replacen(".settings.", ".", 1);
+            let kind = kind_of(&name, &entry.key_place, self.is_own)?;
             let (assignment, varies) = match entry.elements() {
                 Some(elements) => (factor(&name, &kind, &elements, &entry)?, true),
                 None => (single(&name, &kind, &entry)?, false),
@@ -125,7 +157,7 @@ impl Draft {
 
     /// Applies one `--set key=value`.
     pub(crate) fn set(&mut self, key: &str, value: &str, engine: EngineId) -> Result<(), SpecError> {
-        let assignment = parse_override(key, value)?;
+        let assignment = parse_override(key, value, self.is_own)?;
         if let Some((prefix, _)) = assignment.name.split_once('.').filter(|(prefix, _)| **prefix != engine) {
             let title = format!("`{}` is a setting of {prefix}, and this runs on {engine}", assignment.name);
             return Err(SpecError::at(&assignment.place, title, "has no effect here"));
@@ -179,27 +211,68 @@ impl Draft {
             .collect()
     }
 
-    /// All parameters that do not vary, defaults included: those of the table in its order, then settings by name.
+    /// All parameters that do not vary, defaults included: those of the table in its order, the user's own as written,
+    /// then settings by name.
     pub(crate) fn fixed(&self) -> Vec<(String, Level)> {
+        let set = |set: &Assignment| Some((set.name.clone(), set.levels.first().cloned()?));
         let value = |name: &str| self.parameters.iter().find(|set| set.name == name)?.levels.first().cloned();
         let varies = |name: &str| self.factors.iter().any(|factor| factor.name == name);
         let mut fixed: Vec<(String, Level)> = parameters()
             .iter()
             .filter(|parameter| !varies(parameter.name))
+            .filter(|parameter| !self.is_own || parameters::of_own_workload(parameter.name).is_some())
             .filter_map(|parameter| {
-                let level = value(parameter.name).or_else(|| default_level(parameter))?;
+                let level = value(parameter.name).or_else(|| default_level(parameter, self.is_own))?;
                 Some((parameter.name.to_owned(), level))
             })
             .collect();
-        let mut settings: Vec<(String, Level)> = self
-            .parameters
-            .iter()
-            .filter(|set| set.name.contains('.'))
-            .filter_map(|set| Some((set.name.clone(), set.levels.first().cloned()?)))
-            .collect();
+        fixed.extend(self.parameters.iter().filter(|set| self.is_own_name(&set.name)).filter_map(set));
+        let settings = self.parameters.iter().filter(|set| set.name.contains('.'));
+        let mut settings: Vec<(String, Level)> = settings.filter_map(set).collect();
         settings.sort_by(|one, other| one.0.cmp(&other.0));
         fixed.extend(settings);
         fixed
+    }
+
+    /// Says that the workload is the user's own, where the spec does not say it again.
+    pub(crate) fn settle_own_workload(&mut self, place: &Span) {
+        const NAME: &str = "workload";
+        if self.place_of(NAME).is_none() {
+            let levels = vec![Level::Text("own".to_owned())];
+            let set = Assignment { name: NAME.to_owned(), place: place.clone(), levels, is_of_engine: false };
+            self.parameters.push(set);
+        }
+    }
+
+    /// Own factors and parameters with their places.
+    pub(crate) fn own_names(&self) -> impl Iterator<Item = (&str, &Span)> {
+        let all = self.factors.iter().chain(&self.parameters);
+        all.filter(|set| self.is_own_name(&set.name)).map(|set| (set.name.as_str(), &set.place))
+    }
+
+    fn is_own_name(&self, name: &str) -> bool {
+        self.is_own && !name.contains('.') && parameters::of_own_workload(name).is_none()
+    }
+
+    /// Entries by parameter name, with `postgres.x = 1` and `[engine.postgres] x = 1` both as `postgres.x`.
+    fn flatten<'a>(&self, entries: &[Entry<'a>]) -> Result<Vec<(String, Entry<'a>)>, SpecError> {
+        let mut flat = Vec::new();
+        let mut waiting: Vec<(String, Entry<'a>, usize)> = entries
+            .iter()
+            .rev()
+            .map(|entry| (self.name_of(entry.key).to_owned(), entry.clone(), 1))
+            .collect();
+        while let Some((name, entry, depth)) = waiting.pop() {
+            let engine = name.split('.').next().unwrap_or_default();
+            if !entry.is_table() || !is_engine(engine) || depth > SETTING_DEPTH_MAX {
+                flat.push((name, entry));
+                continue;
+            }
+            for inner in entry.table()?.into_iter().rev() {
+                waiting.push((format!("{name}.{}", inner.key), inner, depth + 1));
+            }
+        }
+        Ok(flat)
     }
 
     fn drop_rival(&mut self, name: &str) {
@@ -217,68 +290,10 @@ fn replace_or_push(assignments: &mut Vec<Assignment>, assignment: Assignment) {
     }
 }
 
-fn default_level(parameter: &Parameter) -> Option<Level> {
-    let text = parameter.default?;
+fn default_level(parameter: &Parameter, is_own: bool) -> Option<Level> {
+    let text = parameter.default.or_else(|| parameters::default_of_own_workload(parameter.name, is_own))?;
     let source = SpecText::new("default", text);
     level(parameter.name, &parameter.kind, &Scalar::Word(text.to_owned()), &source.place(0..text.len())).ok()
-}
-
-/// Entries by parameter name, with `postgres.x = 1` and `[engine.postgres] x = 1` both as `postgres.x`.
-fn flatten<'a>(entries: &[Entry<'a>]) -> Result<Vec<(String, Entry<'a>)>, SpecError> {
-    let mut flat = Vec::new();
-    let mut waiting: Vec<(String, Entry<'a>, usize)> =
-        entries.iter().rev().map(|entry| (canonical(entry.key), entry.clone(), 1)).collect();
-    while let Some((name, entry, depth)) = waiting.pop() {
-        let engine = name.split('.').next().unwrap_or_default();
-        if !entry.is_table() || !is_engine(engine) || depth > SETTING_DEPTH_MAX {
-            flat.push((name, entry));
-            continue;
-        }
-        for inner in entry.table()?.into_iter().rev() {
-            waiting.push((format!("{name}.{}", inner.key), inner, depth + 1));
-        }
-    }
-    Ok(flat)
-}
-
-fn canonical(key: &str) -> String {
-    parameter(key).map_or(key, |parameter| parameter.name).to_owned()
-}
-
-/// The type of a parameter or of an engine's setting.
-fn kind_of(name: &str, place: &Span) -> Result<ParameterType, SpecError> {
-    if let Some((engine, setting)) = name.split_once('.') {
-        if !is_engine(engine) {
-            let title = format!("{} is not an engine", quoted(engine));
-            return Err(SpecError::at(place, title, "expected ENGINE.SETTING")
-                .help(suggestion(engine, &engine_names())));
-        }
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        if setting.is_empty() || setting.len() > 128 || !setting.chars().all(plain) {
-            let title = format!("{} is not the name of a setting", quoted(setting));
-            return Err(SpecError::at(place, title, "letters, digits and _ are expected"));
-        }
-        return Ok(ParameterType::Setting);
-    }
-    if let Some(found) = parameter(name) {
-        return Ok(found.kind);
-    }
-    let title = format!("{} is not a parameter", quoted(name));
-    let error = SpecError::at(place, title, "not a parameter");
-    if name == "repetitions" {
-        return Err(error
-            .help("repetitions belong to the spec itself, above the first table, or to the command line"));
-    }
-    let known: Vec<&str> = parameters()
-        .iter()
-        .filter(|parameter| parameter.kind != ParameterType::Setting)
-        .flat_map(|parameter| [parameter.name].into_iter().chain(parameter.aliases.iter().copied()))
-        .collect();
-    let names: Vec<&str> = parameters().iter().map(|parameter| parameter.name).collect();
-    Err(match super::error::nearest(name, known.iter().copied()) {
-        Some(near) => error.help(format!("did you mean `{near}`?")),
-        None => error.help(format!("parameters are {}", names.join(", "))),
-    })
 }
 
 fn single(name: &str, kind: &ParameterType, entry: &Entry<'_>) -> Result<Assignment, SpecError> {
@@ -332,44 +347,4 @@ fn distinct(
     }
     let levels = levels.into_iter().map(|(level, _)| level).collect();
     Ok(Assignment { name: name.to_owned(), place: key_place.clone(), levels, is_of_engine: false })
-}
-
-/// Reads `key=value[,value...]` of the command line; a value in double quotes may hold commas.
-fn parse_override(key: &str, value: &str) -> Result<Assignment, SpecError> {
-    let source = SpecText::new("--set", &format!("{key}={value}"));
-    let key_place = source.place(0..key.len());
-    let name = canonical(key);
-    let kind = kind_of(&name, &key_place)?;
-    let start = key.len() + 1;
-    let mut levels = Vec::new();
-    for (offset, word) in split_values(value) {
-        let place = source.place(start + offset..start + offset + word.len());
-        let bare = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
-        if word.is_empty() {
-            return Err(SpecError::at(&place, format!("`{name}` is given no value"), "expected a value")
-                .help("write key=value, or key=value,value to vary it"));
-        }
-        let scalar = match bare {
-            Some(text) => Scalar::Text(text.to_owned()),
-            None => Scalar::Word(word.to_owned()),
-        };
-        levels.push((level(&name, &kind, &scalar, &place)?, place));
-    }
-    distinct(&name, levels, &key_place, &source.place(start..start + value.len()))
-}
-
-/// Words between commas outside double quotes, trimmed, with their offsets; at least one, perhaps empty.
-fn split_values(value: &str) -> Vec<(usize, &str)> {
-    let mut words = Vec::new();
-    let (mut start, mut is_quoted) = (0, false);
-    for (offset, c) in value.char_indices().chain([(value.len(), ',')]) {
-        is_quoted ^= c == '"';
-        if c == ',' && (!is_quoted || offset == value.len()) {
-            let part = &value[start..offset];
-            let trimmed = part.trim();
-            words.push((start + (part.len() - part.trim_start().len()), trimmed));
-            start = offset + 1;
-        }
-    }
-    words
 }

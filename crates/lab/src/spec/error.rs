@@ -28,6 +28,10 @@ impl SpecText {
         &self.text
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(crate) fn place(&self, span: Range<usize>) -> Span {
         Span { source: self.clone(), span }
     }

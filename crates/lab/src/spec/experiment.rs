@@ -11,6 +11,7 @@ use super::design::{DESIGN_KEYS, DesignSpec, REPETITIONS_MAX, repeat};
 use super::document::{self, Entry};
 use super::draft::Draft;
 use super::error::{Span, SpecError, SpecText, quoted};
+use super::own_workload::{Files, NoFiles, OwnSpec};
 use super::validity::Validity;
 use crate::engine::Layout;
 use crate::observe::external::ExternalCommand;
@@ -20,7 +21,7 @@ pub(crate) use miniature::Miniature;
 /// Repetitions of a spec that names none: the fewest in which runs of one block can decide, whatever drifts between blocks.
 const REPETITIONS_DEFAULT: u32 = 6;
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "name",
     "title",
     "question",
@@ -36,6 +37,7 @@ const KEYS: [&str; 20] = [
     "parameters",
     "engine",
     "layout",
+    "workload",
     "samplers",
     "validity",
     "repeat_until",
@@ -100,6 +102,8 @@ pub struct Experiment {
     pub(crate) validity: Validity,
     pub(crate) repeat_until: Option<RepeatUntil>,
     pub(crate) miniature: Option<Miniature>,
+    /// `[workload]`.
+    pub(crate) own: Option<OwnSpec>,
     pub(crate) claims: Vec<ClaimSpec>,
     /// Where errors about the experiment as a whole point.
     pub(crate) head: Span,
@@ -116,10 +120,15 @@ impl Experiment {
     /// Reads a spec. `source_name` is what errors call it, usually the path of the file.
     ///
     /// Checks everything that does not depend on engine and command line: keys, types, ranges, repeated levels,
-    /// claims. Rules between parameters are checked by `resolve`.
+    /// claims. Rules between parameters are checked by `resolve`. No file is read: a spec that names one is refused.
     pub fn parse(source_name: &str, text: &str) -> Result<Self, SpecError> {
+        Self::parse_with(source_name, text, &NoFiles)
+    }
+
+    /// As `parse`; `files` reads what `[workload]` names.
+    pub fn parse_with(source_name: &str, text: &str, files: &dyn Files) -> Result<Self, SpecError> {
         let source = SpecText::new(source_name, text);
-        let mut experiment = document::read(&source, |entries| read_experiment(&source, entries))?;
+        let mut experiment = document::read(&source, |entries| read_experiment(&source, entries, files))?;
         experiment.comment = leading_comment(text);
         experiment.check_claims()?;
         Ok(experiment)
@@ -179,7 +188,14 @@ impl Experiment {
     }
 }
 
-fn read_experiment(source: &SpecText, entries: &[Entry<'_>]) -> Result<Experiment, SpecError> {
+fn read_experiment(
+    source: &SpecText,
+    entries: &[Entry<'_>],
+    files: &dyn Files,
+) -> Result<Experiment, SpecError> {
+    // It decides what names of parameters there are, wherever the spec has it.
+    let workload = entries.iter().find(|entry| entry.key == "workload");
+    let is_own = workload.is_some();
     let top = source.place(0..0);
     let mut experiment = Experiment {
         name: String::new(),
@@ -192,11 +208,12 @@ fn read_experiment(source: &SpecText, entries: &[Entry<'_>]) -> Result<Experimen
         scale: Scale::Full,
         repetitions: REPETITIONS_DEFAULT,
         design: DesignSpec::default(),
-        base: Draft::default(),
+        base: Draft::new(is_own),
         layout: Layout::default(),
         validity: Validity::default(),
         repeat_until: None,
         miniature: None,
+        own: None,
         claims: Vec::new(),
         head: top.clone(),
     };
@@ -231,13 +248,23 @@ fn read_experiment(source: &SpecText, entries: &[Entry<'_>]) -> Result<Experimen
                     .collect::<Result<_, _>>()?;
             }
             "miniature" => miniature = Some(entry),
+            "workload" => {
+                experiment.own = Some(OwnSpec::read(entry, files, &mut experiment.base)?);
+            }
             _ => return Err(entry.not_known("a spec", &KEYS)),
         }
     }
     // Last, because the miniature's rules stand on those of the full scale, wherever the spec has them.
     if let Some(entry) = miniature {
-        experiment.miniature = Some(Miniature::read(&entry.table()?, &experiment.validity)?);
+        experiment.miniature = Some(Miniature::read(&entry.table()?, &experiment.validity, is_own)?);
     }
+    if let Some(workload) = workload {
+        experiment.base.settle_own_workload(&workload.key_place);
+        if experiment.title.is_empty() {
+            experiment.title = experiment.question.clone();
+        }
+    }
+    experiment.design.check_metrics(experiment.own.as_ref().and_then(OwnSpec::after))?;
     require_texts(&experiment, &top)?;
     Ok(experiment)
 }

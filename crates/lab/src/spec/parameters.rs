@@ -5,9 +5,11 @@ use std::sync::LazyLock;
 use results::EngineId;
 
 mod every_run;
+mod own_workload;
 mod parameter;
 mod reading;
 
+pub(crate) use own_workload::{default_of_own_workload, is_of_own_workload_alone, of_own_workload};
 pub use parameter::{Parameter, ParameterType};
 
 /// Names of the engines that a spec may name: in `[engine.NAME]`, and as the prefix of a setting (`postgres.shared_buffers`).
@@ -45,7 +47,8 @@ pub(crate) fn rival(name: &str) -> Option<&'static str> {
 
 /// The table, put together once.
 static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
-    let all = every_run::FIRST.iter().chain(&reading::READING).chain(&every_run::LAST);
+    let all =
+        every_run::FIRST.iter().chain(&reading::READING).chain(&own_workload::OWN).chain(&every_run::LAST);
     all.copied().collect()
 });
 

@@ -13,6 +13,8 @@ use super::design::{DesignSpec, REPETITIONS_MAX, repeat};
 use super::draft::Draft;
 use super::error::SpecError;
 use super::experiment::Experiment;
+use super::own_workload::OwnCells;
+use super::parameters::of_own_workload;
 use super::resolved::{Request, Resolved};
 use super::validity::Validity;
 use super::values::{Conflict, Values};
@@ -59,15 +61,7 @@ impl Experiment {
             repeat::check(until, resolved.repetitions, &self.head)?;
         }
         resolved.refuse_passwords()?;
-        resolved.works = resolved
-            .cells()
-            .iter()
-            .map(|cell| {
-                resolved
-                    .assemble(cell, request.server_is_foreign)
-                    .map_err(|conflict| self.locate(&draft, cell, conflict))
-            })
-            .collect::<Result<_, _>>()?;
+        resolved.works = self.works(&resolved, &draft, request.server_is_foreign)?;
         resolved.settle_key_order();
         resolved.design = self.design(request.scale).resolved(
             &request.wanted,
@@ -78,8 +72,25 @@ impl Experiment {
         resolved.design.looks = repeat::looks(resolved.repeat_until, resolved.repetitions);
         resolved.expectations = self.expectations(request.scale, &resolved.factors);
         resolved.commands = commands_of_spec(self, &resolved.factors, &resolved.fixed, &request.overrides);
-        resolved.spec_toml = canonical::to_toml(&resolved);
+        resolved.spec_toml = canonical::to_toml(&resolved, self.own.as_ref());
         Ok(resolved)
+    }
+
+    /// The work of every cell, checked.
+    fn works(&self, resolved: &Resolved, draft: &Draft, is_foreign: bool) -> Result<Vec<Work>, SpecError> {
+        let own = self.own.as_ref();
+        let mut own = own.map(|own| OwnCells::new(own, draft, resolved.engine.id)).transpose()?;
+        let work = |cell: &Cell| {
+            let levels = resolved.levels(cell);
+            let mut work = resolved
+                .assemble(&levels, draft.is_own, is_foreign)
+                .map_err(|conflict| self.locate(draft, cell, conflict))?;
+            if let Some(own) = &mut own {
+                work.own = Some(own.of_cell(&levels, &cell.label(), &work)?);
+            }
+            Ok(work)
+        };
+        resolved.cells().iter().map(work).collect()
     }
 
     /// Applies the command line; returns what is left to a foreign server, too.
@@ -88,7 +99,7 @@ impl Experiment {
         let left = if request.server_is_foreign { draft.leave_to_server() } else { Vec::new() };
         let mut seen: Vec<String> = Vec::new();
         for (key, value) in &request.overrides {
-            let name = super::parameters::parameter(key).map_or(key.as_str(), |parameter| parameter.name);
+            let name = draft.name_of(key);
             if seen.iter().any(|earlier| earlier == name) {
                 let title = format!("`{name}` is set twice on the command line");
                 return Err(
@@ -166,9 +177,21 @@ impl Experiment {
 }
 
 impl Resolved {
-    fn assemble(&self, cell: &Cell, is_foreign: bool) -> Result<Work, Conflict> {
+    /// All parameters of a cell.
+    fn levels<'a>(&'a self, cell: &'a Cell) -> BTreeMap<&'a str, &'a Level> {
         let both = self.fixed.iter().chain(&cell.levels);
-        let values: BTreeMap<&str, &Level> = both.map(|(name, level)| (name.as_str(), level)).collect();
+        both.map(|(name, level)| (name.as_str(), level)).collect()
+    }
+
+    fn assemble(
+        &self,
+        levels: &BTreeMap<&str, &Level>,
+        is_own: bool,
+        is_foreign: bool,
+    ) -> Result<Work, Conflict> {
+        let mut values = levels.clone();
+        // Names of the user's own mean nothing here, even those of parameters of other workloads.
+        values.retain(|name, _| !is_own || name.contains('.') || of_own_workload(name).is_some());
         let place = if is_foreign { LogPlace::Foreign } else { LogPlace::Ours(&self.layout) };
         Values(values).work(self.engine, place)
     }
@@ -180,7 +203,7 @@ impl Resolved {
                 || self.factors.iter().any(|factor| factor.name == name)
         };
         let (Some(first), false) = (self.works.first(), is_known("key")) else { return };
-        if self.works.iter().any(|work| work.key != first.key) {
+        if first.own.is_some() || self.works.iter().any(|work| work.key != first.key) {
             return;
         }
         let word = match first.key {

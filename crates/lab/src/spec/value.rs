@@ -124,6 +124,12 @@ pub(crate) fn level(
             }
             Ok(Level::Text(text.to_owned()))
         }
+        ParameterType::Boolean => match scalar {
+            Scalar::Boolean(value) => Ok(Level::Boolean(*value)),
+            Scalar::Word(word) if word == "true" || word == "false" => Ok(Level::Boolean(word == "true")),
+            _ => Err(wrong_type(name, kind, scalar, place)),
+        },
+        ParameterType::Own => own(name, scalar, place),
         ParameterType::Setting => setting(name, scalar, place),
     }
 }
@@ -146,10 +152,27 @@ fn setting(name: &str, scalar: &Scalar, place: &Span) -> Result<Level, SpecError
     match &level {
         Level::Float(value) if !value.is_finite() => Err(out_of_range(name, &ParameterType::Setting, place)),
         Level::Text(text) if text.chars().any(char::is_control) => {
-            let title = format!("setting `{name}` holds a control character");
+            let title = format!("`{name}` holds a control character");
             Err(SpecError::at(place, title, "").help("write the value on one line"))
         }
         _ => Ok(level),
+    }
+}
+
+/// A level of the user's own. A word of the command line is a number where that is written back in the same way: `007`
+/// is text.
+fn own(name: &str, scalar: &Scalar, place: &Span) -> Result<Level, SpecError> {
+    let Scalar::Word(word) = scalar else { return setting(name, scalar, place) };
+    let is_grouped = word.contains('_') && word.split('_').all(|group| !group.is_empty());
+    let digits = if is_grouped { word.replace('_', "") } else { word.clone() };
+    let same = |level: Level| Some(level).filter(|level| level.to_string() == digits);
+    let number = digits.parse().ok().and_then(|value| same(Level::Integer(value)));
+    let number = number.or_else(|| digits.parse().ok().and_then(|value| same(Level::Float(value))));
+    let is_word = matches!(word.as_str(), "true" | "false");
+    match number.filter(|number| !matches!(number, Level::Float(value) if !value.is_finite())) {
+        Some(number) => Ok(number),
+        None if is_word => Ok(Level::Boolean(word == "true")),
+        None => setting(name, &Scalar::Text(word.clone()), place),
     }
 }
 

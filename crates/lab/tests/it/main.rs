@@ -7,6 +7,7 @@ mod laboratory;
 mod look_ups;
 mod spec_design;
 mod spec_errors;
+mod spec_own_workload;
 mod spec_resolve;
 mod spec_shipped;
 mod support;

@@ -207,7 +207,9 @@ fn resolve(
     choice: &dyn Provider,
 ) -> anyhow::Result<(Resolved, Vec<ExternalCommand>)> {
     let (name, text) = show::spec_text(&arguments.experiment)?;
-    let experiment = Experiment::parse(&name, &text).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let files = show::files_of(&arguments.experiment);
+    let experiment =
+        Experiment::parse_with(&name, &text, files.as_ref()).map_err(|error| anyhow::anyhow!("{error}"))?;
     let request = Request {
         scale: if arguments.mini { Scale::Miniature } else { experiment.scales()[0] },
         overrides: overrides(arguments)?,

@@ -2,9 +2,11 @@
 
 mod sql;
 
+use std::path::Path;
+
 use anyhow::Context;
 use lab::assignment::Assignment;
-use lab::spec::{Experiment, Request};
+use lab::spec::{Experiment, Files, FilesBeside, NoFiles, Request};
 use results::model::Scale;
 use results::store::Store;
 use results::wording::counted;
@@ -26,13 +28,14 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<ExitStatus> {
         print_json(&stored.report.to_json_lines())?;
         return Ok(ExitStatus::Clean);
     }
-    let (name, text) = spec_text(arguments.experiment.as_deref().unwrap_or_default())?;
+    let experiment = arguments.experiment.as_deref().unwrap_or_default();
+    let (name, text) = spec_text(experiment)?;
     if arguments.sql {
         return sql::run(&name, &text, arguments);
     }
     print_document(&text)?;
     // A spec with a mistake is shown all the same; what runs it says what is wrong.
-    if let Ok(experiment) = Experiment::parse(&name, &text) {
+    if let Ok(experiment) = Experiment::parse_with(&name, &text, files_of(experiment).as_ref()) {
         for line in permission::lines(&experiment.commands()) {
             say(&format!("note: runs a command (needs --allow-commands): {line}"));
         }
@@ -63,6 +66,18 @@ fn previews(experiment: &Experiment, arguments: &ShowArguments) -> anyhow::Resul
     Ok(())
 }
 
+/// The files that a spec may name: those from its directory on, none for a shipped experiment.
+pub(crate) fn files_of(experiment: &str) -> Box<dyn Files> {
+    match is_path(experiment) {
+        true => Box::new(FilesBeside::spec(Path::new(experiment))),
+        false => Box::new(NoFiles),
+    }
+}
+
+fn is_path(experiment: &str) -> bool {
+    experiment.ends_with(".toml") || experiment.contains('/')
+}
+
 /// Name for messages and text of a spec: a path when it looks like one, else a shipped experiment.
 pub(crate) fn spec_text(experiment: &str) -> anyhow::Result<(String, String)> {
     // Not quoted: a URL may hold a password.
@@ -71,7 +86,7 @@ pub(crate) fn spec_text(experiment: &str) -> anyhow::Result<(String, String)> {
             "a URL is not an experiment\nhint: give an experiment, and the server with --target URL"
         );
     }
-    if experiment.ends_with(".toml") || experiment.contains('/') {
+    if is_path(experiment) {
         let text = disk::regular::read_to_string(experiment)
             .with_context(|| format!("could not read spec \"{experiment}\""))?;
         return Ok((experiment.to_owned(), text));

@@ -22,15 +22,15 @@ pub(crate) struct Miniature {
 
 impl Miniature {
     /// Reads `[miniature]`; `validity` is that of the full scale.
-    pub(super) fn read(entries: &[Entry<'_>], validity: &Validity) -> Result<Self, SpecError> {
+    pub(super) fn read(entries: &[Entry<'_>], validity: &Validity, is_own: bool) -> Result<Self, SpecError> {
         let mut miniature = Self {
             repetitions: None,
             design: DesignSpec::default(),
             factors: None,
-            parameters: Draft::default(),
+            parameters: Draft::new(is_own),
             validity: validity.clone(),
         };
-        let mut both = Draft::default();
+        let mut both = Draft::new(is_own);
         let mut has_factors = false;
         for entry in entries {
             match entry.key {
@@ -47,7 +47,7 @@ impl Miniature {
             }
         }
         miniature.factors =
-            has_factors.then(|| Draft { factors: std::mem::take(&mut both.factors), parameters: Vec::new() });
+            has_factors.then(|| Draft { factors: std::mem::take(&mut both.factors), ..Draft::new(is_own) });
         miniature.parameters = both;
         Ok(miniature)
     }

@@ -30,6 +30,7 @@ pub(super) static FIRST: [Parameter; 18] = [
             ("backup", "a copy of the database in `streams` streams, and the way back"),
             ("raw-read", "reads of a file without any engine, in the pattern of the I/O matrix"),
             ("inventory", "no work: CPUs, memory and parallelism of machine and server"),
+            ("own", "schema, load and scripts of the spec's own table `[workload]`"),
         ]),
         unit: "",
         default: None,
@@ -48,11 +49,11 @@ pub(super) static FIRST: [Parameter; 18] = [
     },
     Parameter {
         name: "rows_total",
-        aliases: &["rows"],
+        aliases: &["rows", "transactions"],
         kind: ParameterType::Integer { min: 1, max: ROWS_MAX },
         unit: "rows",
         default: None,
-        doc: "Rows over all clients, shared as evenly as possible (transactions for select-one). Either this or `duration`.",
+        doc: "Rows over all clients, shared as evenly as possible (transactions for select-one and own workloads). Either this or `duration`.",
     },
     Parameter {
         name: "duration",

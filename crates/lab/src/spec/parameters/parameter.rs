@@ -35,6 +35,10 @@ pub enum ParameterType {
         /// Longest allowed text, in characters.
         chars_max: usize,
     },
+    /// True or false.
+    Boolean,
+    /// A level of the user's own: text, number or boolean, put into SQL as it is.
+    Own,
     /// A setting of an engine: text, number or boolean, handed on as it is.
     Setting,
 }
@@ -53,7 +57,8 @@ impl ParameterType {
                 format!("a time from {} to {}, such as \"10s\"", duration_text(*min), duration_text(*max))
             }
             Self::Text { chars_max } => format!("text of at most {chars_max} characters"),
-            Self::Setting => "text, a number, true or false".to_owned(),
+            Self::Boolean => "true or false".to_owned(),
+            Self::Own | Self::Setting => "text, a number, true or false".to_owned(),
         }
     }
 }

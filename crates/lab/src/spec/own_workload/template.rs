@@ -1,0 +1,163 @@
+//! `{{name}}` in texts: found, replaced, and traced back from a place of the result.
+
+use std::ops::Range;
+
+use super::files::TEXT_BYTES_MAX;
+
+/// A text with its placeholders replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rendered {
+    pub(crate) text: String,
+    /// Each placeholder: its bytes in the result, and in the text as written.
+    replaced: Vec<(Range<usize>, Range<usize>)>,
+}
+
+/// Why a text cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TemplateError {
+    /// No such name; the bytes of the placeholder.
+    Unknown(String, Range<usize>),
+    /// Larger than a text may be.
+    TooLarge,
+}
+
+/// The placeholders of a text in order: bytes and name. Braces around anything but a name of a variable are text: array
+/// literals have them.
+pub(crate) fn placeholders(text: &str) -> Vec<(Range<usize>, &str)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(offset) = text[from..].find("{{") {
+        let start = from + offset;
+        from = start + 1;
+        let inner = &text[start + 2..];
+        let blank = |c: char| c == ' ' || c == '\t';
+        let name_start = inner.len() - inner.trim_start_matches(blank).len();
+        let name_length = inner[name_start..]
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()))
+            .unwrap_or(inner.len() - name_start);
+        let name = &inner[name_start..name_start + name_length];
+        let rest = &inner[name_start + name_length..];
+        let closing = rest.trim_start_matches(blank);
+        if !script::is_variable_name(name) || !closing.starts_with("}}") {
+            continue;
+        }
+        let end = text.len() - closing.len() + 2;
+        found.push((start..end, name));
+        from = end;
+    }
+    found
+}
+
+/// Does the text use a variable of scripts by this name: `:name`, and not the type of a cast?
+pub(crate) fn uses_variable(text: &str, name: &str) -> bool {
+    let continues = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
+    let bytes = text.as_bytes();
+    text.match_indices(':').any(|(at, _)| {
+        let is_cast = at > 0 && bytes[at - 1] == b':';
+        !is_cast && text[at + 1..].strip_prefix(name).is_some_and(|rest| !rest.starts_with(continues))
+    })
+}
+
+/// Replaces the placeholders by the values that `value` has for their names.
+pub(crate) fn render(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<Rendered, TemplateError> {
+    let mut out = String::with_capacity(text.len());
+    let mut replaced = Vec::new();
+    let mut from = 0;
+    for (range, name) in placeholders(text) {
+        let Some(value) = value(name) else { return Err(TemplateError::Unknown(name.to_owned(), range)) };
+        out.push_str(&text[from..range.start]);
+        let start = out.len();
+        out.push_str(&value);
+        if out.len() > TEXT_BYTES_MAX {
+            return Err(TemplateError::TooLarge);
+        }
+        from = range.end;
+        replaced.push((start..out.len(), range));
+    }
+    out.push_str(&text[from..]);
+    if out.len() > TEXT_BYTES_MAX {
+        return Err(TemplateError::TooLarge);
+    }
+    Ok(Rendered { text: out, replaced })
+}
+
+impl Rendered {
+    /// The bytes as written from which the byte `offset` of the result comes: its own place, or the placeholder.
+    pub(crate) fn origin(&self, offset: usize) -> Range<usize> {
+        let before = self.replaced.iter().take_while(|(made, _)| made.start <= offset).last();
+        match before {
+            Some((made, written)) if offset < made.end => written.clone(),
+            Some((made, written)) => {
+                let at = written.end + (offset - made.end);
+                at..at + 1
+            }
+            None => offset..offset + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn rendered(text: &str) -> Result<Rendered, TemplateError> {
+        render(text, &|name| match name {
+            "key" => Some("bigint".to_owned()),
+            "größe" => Some("3".to_owned()),
+            "leer" => Some(String::new()),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn names_in_double_braces_are_replaced_and_all_other_braces_are_text() {
+        for (text, made) in [
+            ("id {{key}}, {{ key }} {{größe}}{{leer}}", "id bigint, bigint 3"),
+            (
+                "'{{1,2},{3,4}}' '{ {key}}' {key} {{}} {{a b}}",
+                "'{{1,2},{3,4}}' '{ {key}}' {key} {{}} {{a b}}",
+            ),
+            ("{{{key}}} {{{{key}}}}", "{bigint} {{bigint}}"),
+            ("{{key} } {{key", "{{key} } {{key"),
+            ("", ""),
+        ] {
+            assert_eq!(rendered(text).unwrap().text, made, "{text}");
+        }
+        assert_eq!(rendered("a {{kay}}"), Err(TemplateError::Unknown("kay".to_owned(), 2..9)));
+    }
+
+    #[test]
+    fn a_place_of_the_result_is_traced_to_the_text_as_written() {
+        let text = "x {{key}} y {{leer}}z";
+        let made = rendered(text).unwrap();
+        assert_eq!(made.text, "x bigint y z");
+        assert_eq!(made.origin(0), 0..1);
+        assert_eq!(made.origin(2), 2..9);
+        assert_eq!(made.origin(7), 2..9);
+        assert_eq!(&text[made.origin(9)], "y");
+        assert_eq!(&text[made.origin(11)], "z");
+    }
+
+    #[test]
+    fn a_result_larger_than_a_text_may_be_is_refused() {
+        let text = "{{key}}".repeat(1000);
+        let large = "x".repeat(TEXT_BYTES_MAX / 500);
+        assert_eq!(render(&text, &|_| Some(large.clone())), Err(TemplateError::TooLarge));
+    }
+
+    #[test]
+    fn a_variable_is_used_where_its_whole_name_follows_a_colon_that_is_no_cast() {
+        for (text, expected) in [
+            ("SELECT :key;", true),
+            ("\\set x :key + 1", true),
+            ("SELECT 1::key", false),
+            ("SELECT :keys, :ke, key, :KEY", false),
+            ("SELECT :keyä", false),
+            ("(:key)", true),
+            (":key", true),
+        ] {
+            assert_eq!(uses_variable(text, "key"), expected, "{text}");
+        }
+    }
+}
