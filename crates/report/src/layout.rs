@@ -18,6 +18,8 @@ pub(crate) struct Grid {
     pub(crate) columns: Vec<(String, Align)>,
     /// How many columns from the left name the row; they are repeated when a wide grid is cut into several.
     pub(crate) key_columns: usize,
+    /// Are the columns that name a row factors? Their names are the user's, and their cells are levels.
+    pub(crate) names_levels: bool,
     /// Each with one cell per column.
     pub(crate) rows: Vec<Vec<String>>,
 }
@@ -26,7 +28,7 @@ impl Grid {
     /// Starts a grid with the columns that name a row.
     pub(crate) fn named_by(columns: impl IntoIterator<Item = (String, Align)>) -> Self {
         let columns: Vec<_> = columns.into_iter().collect();
-        Self { key_columns: columns.len(), columns, rows: Vec::new() }
+        Self { key_columns: columns.len(), columns, names_levels: false, rows: Vec::new() }
     }
 
     /// Adds columns of values.

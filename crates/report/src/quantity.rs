@@ -41,6 +41,11 @@ impl Quantity {
         &self.0.unit
     }
 
+    /// A written value with its unit: `12.3 ms`; the value alone where there is no unit.
+    pub fn with_unit(self, written: &str) -> String {
+        format!("{written} {}", self.unit()).trim_end().to_owned()
+    }
+
     /// Name in words, for titles and sentences.
     pub fn words(self) -> &'static str {
         &self.0.words
@@ -65,6 +70,24 @@ impl Quantity {
     /// Is it a rate, whose cost is a time per piece of work?
     pub fn is_rate(self) -> bool {
         self.is_speed() && !self.0.is_smaller_better
+    }
+
+    /// The piece of work whose time a rate stands for: `row`, `transaction`; `None` where the rate does not say.
+    pub fn piece(self) -> Option<&'static str> {
+        match self.name() {
+            "rows_per_s" => Some("row"),
+            "transactions_per_s" | "tps" | "tpm" => Some("transaction"),
+            _ => None,
+        }
+    }
+
+    /// Behind a time that is that of one piece of work: ` per row`; else empty.
+    pub fn per_piece(self) -> &'static str {
+        match self.piece().filter(|_| self.is_rate()) {
+            Some("row") => " per row",
+            Some(_) => " per transaction",
+            None => "",
+        }
     }
 
     /// Candidate over reference, of a ratio of costs (`speed_up`).
@@ -103,12 +126,20 @@ pub fn derived(run: &Run) -> Vec<(&'static str, f64, &'static str)> {
         numbers.push(("elapsed_s", elapsed_s(run), "s"));
     }
     if is_timed && !run.clients.is_empty() {
-        numbers.push(("rows_per_s", rows_per_s(run), "rows/s"));
+        // Scripts have transactions; what a row is, only their user knows.
+        if run.scripts.is_empty() {
+            numbers.push(("rows_per_s", rows_per_s(run), "rows/s"));
+        }
         numbers.push(("transactions_per_s", per_second(run.transactions(), run), "transactions/s"));
     }
     let seconds = |ns: u64| ns as f64 / 1e9;
     numbers.extend(run.first_client_end_ns().map(|ns| ("first_client_s", seconds(ns), "s")));
     numbers.extend(run.last_client_end_ns().map(|ns| ("last_client_s", seconds(ns), "s")));
+    let percents = [
+        ("failed_transactions_percent", run.failed_transactions_percent()),
+        ("retried_transactions_percent", run.retried_transactions_percent()),
+    ];
+    numbers.extend(percents.into_iter().filter_map(|(name, percent)| Some((name, percent?, "%"))));
     numbers
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod metrics;
 pub(crate) mod outcome;
 mod record;
 mod run;
+pub(crate) mod scripts;
 
 pub(crate) use record::{record_sections, rest_of_record};
 pub(crate) use run::run_sections;

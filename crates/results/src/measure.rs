@@ -37,10 +37,11 @@ const LATENCIES: [(&str, bool, f64); 10] = [
     ("response_time_max_ms", true, 1.0),
 ];
 /// Numbers that are better when larger, although no rate.
-const LARGER_IS_BETTER: [&str; 9] = [
+const LARGER_IS_BETTER: [&str; 10] = [
     "raw_iops",
     "raw_mib_per_s",
     "key_tree_fill_pct",
+    "within_limit_percent",
     // Rates under the names of other tools, in imported studies.
     "nopm",
     "qph",
@@ -111,7 +112,7 @@ fn quoted(heading: &str) -> Vec<String> {
 
 /// The unit that the end of a name says; empty where it says none.
 fn unit_by_name(name: &str) -> &'static str {
-    const ENDINGS: [(&str, &str); 9] = [
+    const ENDINGS: [(&str, &str); 10] = [
         ("_bytes_per_s", "bytes/s"),
         ("_mib_per_s", "MiB/s"),
         ("_per_s", "1/s"),
@@ -119,6 +120,7 @@ fn unit_by_name(name: &str) -> &'static str {
         ("_pages", "pages"),
         ("_ms", "ms"),
         ("_pct", "%"),
+        ("_percent", "%"),
         ("_iops", "1/s"),
         ("_s", "s"),
     ];
@@ -163,8 +165,8 @@ impl Measure {
         Self::find(name).unwrap_or_else(|| Self::new(name.to_owned(), unit().to_owned()))
     }
 
-    /// What a study compares: the metric of its design; else elapsed time, or rows per second where its runs are bound by
-    /// time.
+    /// What a study compares: the metric of its design; else elapsed time, or the rate of the work where its runs are bound
+    /// by time: rows per second, transactions per second of a workload of the user's own.
     pub fn of_study(study: &Study) -> Self {
         let design = &study.design;
         let mut measure = Self::named(design.metric.as_deref().unwrap_or_else(|| default_name(study)));
@@ -227,7 +229,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 fn default_name(study: &Study) -> &'static str {
     let is_fixed = study.fixed.iter().any(|(name, _)| name == DURATION);
     let is_factor = study.factors.iter().any(|factor| factor.name == DURATION);
-    if is_fixed || is_factor { "rows_per_s" } else { "elapsed_s" }
+    match (is_fixed || is_factor, study.is_own_workload()) {
+        (false, _) => "elapsed_s",
+        (true, false) => "rows_per_s",
+        (true, true) => "transactions_per_s",
+    }
 }
 
 fn latency(name: &str) -> Option<(bool, f64)> {
@@ -249,6 +255,8 @@ fn direct(name: &str, run: &Run) -> Option<f64> {
         "transactions_per_s" => per_second(run.transactions()),
         "first_client_s" => run.first_client_end_ns().map(|ns| ns as f64 / 1e9),
         "last_client_s" => run.last_client_end_ns().map(|ns| ns as f64 / 1e9),
+        "failed_transactions_percent" => run.failed_transactions_percent(),
+        "retried_transactions_percent" => run.retried_transactions_percent(),
         "retries" => Some(run.clients.iter().map(|client| client.retries as f64).sum()),
         _ => match latency(name) {
             Some((is_response, share)) => {
@@ -268,6 +276,9 @@ fn words_of(name: &str) -> String {
         "elapsed_s" => "elapsed time".to_owned(),
         "raw_iops" => "IOPS".to_owned(),
         "raw_mib_per_s" => "MiB per second".to_owned(),
+        "failed_transactions_percent" => "share of failed transactions".to_owned(),
+        "retried_transactions_percent" => "share of retried transactions".to_owned(),
+        "within_limit_percent" => "share within the latency limit".to_owned(),
         _ => match latency(name) {
             Some((is_response, share)) => {
                 let kind = if is_response { "response time" } else { "service time" };
@@ -318,6 +329,11 @@ mod tests {
             ("response_time_p99_ms", true),
             ("log_bytes_per_transaction", true),
             ("check_read_bytes_per_s", false),
+            ("transactions_per_s", false),
+            ("failed_transactions_percent", true),
+            ("retried_transactions_percent", true),
+            ("within_limit_percent", false),
+            ("orders_bytes", true),
         ] {
             assert_eq!(Measure::named(name).is_smaller_better, is_smaller_better, "{name}");
         }

@@ -55,6 +55,8 @@ pub(crate) enum ExportFormat {
     Csv,
     /// One row per client of each run
     ClientsCsv,
+    /// One row per script of each run, and per statement of it
+    ScriptsCsv,
     /// One JSON object per run, clients included
     Jsonl,
     /// Go benchmark text, which benchstat reads

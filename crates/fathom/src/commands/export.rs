@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Clean)
 }
 
-/// The runs are read with their histograms only where the form shows clients.
+/// The runs are read with their histograms only where the form shows clients or scripts.
 fn render(store: &Store, results: &StudyResults, format: ExportFormat) -> anyhow::Result<Vec<u8>> {
     use report::export;
     let complete = || -> anyhow::Result<Vec<_>> {
@@ -29,6 +29,7 @@ fn render(store: &Store, results: &StudyResults, format: ExportFormat) -> anyhow
     Ok(match format {
         ExportFormat::Csv => export::runs_csv(results).into_bytes(),
         ExportFormat::ClientsCsv => export::clients_csv(&complete()?).into_bytes(),
+        ExportFormat::ScriptsCsv => export::scripts_csv(results, &complete()?).into_bytes(),
         ExportFormat::Jsonl => export::json_lines(results, &complete()?).into_bytes(),
         ExportFormat::Gobench => export::go_benchmark(results).into_bytes(),
         #[cfg(feature = "parquet")]

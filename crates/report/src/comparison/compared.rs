@@ -90,13 +90,16 @@ fn summary_of(
     summary
 }
 
-/// What both studies compare; rows per second when one of them fixed the time and the other the rows, else what the
-/// baseline compares.
+/// What both studies compare; the rate when one of them fixed the time and the other the work, else what the baseline
+/// compares.
 fn common_measure(baseline: &Side, candidate: &Side) -> Measure {
     let [one, other] = [baseline, candidate].map(|side| Measure::of_study(&side.results.study));
-    let is_by_default = |measure: &Measure| ["elapsed_s", "rows_per_s"].contains(&measure.name.as_str());
+    const RATES: [&str; 2] = ["rows_per_s", "transactions_per_s"];
+    let is_by_default =
+        |measure: &Measure| measure.name == "elapsed_s" || RATES.contains(&measure.name.as_str());
     match one.name != other.name && is_by_default(&one) && is_by_default(&other) {
-        true => Measure::named("rows_per_s"),
+        true if one.name == RATES[1] || other.name == RATES[1] => Measure::named(RATES[1]),
+        true => Measure::named(RATES[0]),
         false => one,
     }
 }

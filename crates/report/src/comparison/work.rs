@@ -10,6 +10,9 @@ use results::model::Cell;
 /// Parameters that say what is done, and how much of it. All others say how, which is what comparisons are for.
 const WORK: [&str; 6] = ["workload", "rows_total", "duration", "table_rows", "every", "file_mib"];
 
+/// Those of a workload of the user's own: the others are named by the user.
+const OWN_WORK: [&str; 3] = ["workload", "rows_total", "duration"];
+
 /// Parameter that decides elapsed times and rates of an open loop by itself.
 const RATE: &str = "rate";
 
@@ -52,8 +55,10 @@ pub(super) fn differences(
     add("experiment", one, other);
     let [one, other] = studies.map(|study| Some(scale(study.scale)));
     add("scale", one, other);
-    let is_quantity = ["elapsed_s", "rows_per_s"].contains(&measure.name.as_str());
-    let names = WORK.into_iter().chain(is_quantity.then_some(RATE));
+    let is_quantity = ["elapsed_s", "rows_per_s", "transactions_per_s"].contains(&measure.name.as_str());
+    let is_own = studies.iter().all(|study| study.is_own_workload());
+    let work: &[&'static str] = if is_own { &OWN_WORK } else { &WORK };
+    let names = work.iter().copied().chain(is_quantity.then_some(RATE));
     for name in names {
         for (left, right) in matched {
             let value = |side: &Side, cell: &Cell| level(&side.results, cell, name).map(ToString::to_string);

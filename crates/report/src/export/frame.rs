@@ -85,7 +85,7 @@ impl Frame {
     }
 
     /// Adds a column; a name that is taken gets `prefix` in front, and a number when that is taken too.
-    fn push(&mut self, prefix: &str, name: &str, values: Values) {
+    pub(super) fn push(&mut self, prefix: &str, name: &str, values: Values) {
         let is_taken = |frame: &Self, name: &str| frame.columns.iter().any(|column| column.name == name);
         let mut unique = name.to_owned();
         if is_taken(self, &unique) {
@@ -133,14 +133,20 @@ pub(super) fn runs(results: &StudyResults) -> Frame {
     frame.push("", "suspect_at", text(&|stored| stored.suspect.as_ref().map(|mark| mark.marked_at.clone())));
     frame.push("", "superseded_by", integer(&|stored| stored.superseded_by));
     frame.push("", "clients", count(&|stored| stored.run.clients.len() as u64));
-    frame.push("", "rows", count(&|stored| stored.run.rows()));
+    // What a row is, only the user of scripts knows.
+    let rows =
+        |stored: &StoredRun| i64::try_from(stored.run.rows()).ok().filter(|_| stored.run.scripts.is_empty());
+    frame.push("", "rows", integer(&rows));
     frame.push("", "transactions", count(&|stored| stored.run.transactions()));
     frame.push("", "errors", count(&|stored| stored.run.errors()));
     let ended_ns =
         |stored: &StoredRun| i64::try_from(stored.run.elapsed_ns).ok().filter(|_| has_ended(stored));
     frame.push("", "elapsed_ns", integer(&ended_ns));
-    for name in ["elapsed_s", "rows_per_s", "transactions_per_s", "first_client_s", "last_client_s"] {
-        let value = |stored: &StoredRun| derived(&stored.run).into_iter().find(|(other, ..)| *other == name);
+    let has_scripts = runs.iter().any(|stored| !stored.run.scripts.is_empty());
+    let of_scripts: &[&str] = &["failed_transactions_percent", "retried_transactions_percent"];
+    let of_clients = ["elapsed_s", "rows_per_s", "transactions_per_s", "first_client_s", "last_client_s"];
+    for name in of_clients.iter().chain(if has_scripts { of_scripts } else { &[] }) {
+        let value = |stored: &StoredRun| derived(&stored.run).into_iter().find(|(other, ..)| other == name);
         let values =
             runs.iter().map(|stored| value(stored).filter(|_| has_ended(stored)).map(|(_, value, _)| value));
         frame.push("", name, Values::Float(values.collect()));

@@ -3,6 +3,7 @@
 use results::histogram::LatencyHistogram;
 use results::imported::Imported;
 use results::model::StoredRun;
+use results::scripts::ScriptRecord;
 use results::store::StudyResults;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -23,6 +24,9 @@ struct Line<'a> {
     stored: &'a StoredRun,
     /// One element per client, in the order of `run.clients`; `null` without histograms.
     client_latencies: Vec<Value>,
+    /// One element per script, in the order of `run.scripts`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    script_latencies: Vec<Value>,
 }
 
 pub(super) fn lines(results: &StudyResults, runs: &[StoredRun]) -> String {
@@ -48,11 +52,21 @@ pub(super) fn lines(results: &StudyResults, runs: &[StoredRun]) -> String {
                     })
                 })
                 .collect(),
+            script_latencies: stored.run.scripts.iter().map(of_script).collect(),
         };
         text.push_str(&serde_json::to_string(&line).expect("the records of the model serialise to JSON"));
         text.push('\n');
     }
     crate::plain::json(&text).into_owned()
+}
+
+/// Of the transactions of a script, and of each of its statements in their order.
+fn of_script(script: &ScriptRecord) -> Value {
+    let statements = script.statements.iter().map(|statement| latency(Some(&statement.latency)));
+    json!({
+        "transaction": latency(Some(&script.latency)),
+        "statements": statements.collect::<Vec<_>>(),
+    })
 }
 
 /// One of the view models.
@@ -68,6 +82,7 @@ fn latency(histogram: Option<&LatencyHistogram>) -> Value {
         "mean_ns": histogram.mean_ns(),
         "p50_ns": histogram.quantile_ns(0.5),
         "p90_ns": histogram.quantile_ns(0.9),
+        "p95_ns": histogram.quantile_ns(0.95),
         "p99_ns": histogram.quantile_ns(0.99),
         "max_ns": histogram.max_ns(),
     })

@@ -8,6 +8,7 @@ mod go_benchmark;
 mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod scripts;
 
 use results::model::StoredRun;
 use results::store::StudyResults;
@@ -28,6 +29,17 @@ pub fn runs(results: &StudyResults) -> Frame {
 /// All clients of the runs as a table; latencies where the runs were read with their histograms.
 pub fn clients(runs: &[StoredRun]) -> Frame {
     frame::clients(runs)
+}
+
+/// All scripts of the runs as a table, and each of their statements; latencies where the runs were read with their
+/// histograms.
+pub fn scripts(results: &StudyResults, runs: &[StoredRun]) -> Frame {
+    scripts::frame(results, runs)
+}
+
+/// `scripts.csv`: header and one line per run, script and statement.
+pub fn scripts_csv(results: &StudyResults, runs: &[StoredRun]) -> String {
+    scripts(results, runs).to_csv()
 }
 
 /// `runs.csv`: header and one line per run (RFC 4180).

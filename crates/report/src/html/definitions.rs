@@ -28,7 +28,7 @@ pub(crate) enum Tables {
 }
 
 /// Headers of our tables that are called otherwise in the document.
-const ALIASES: [(&str, &str); 24] = [
+const ALIASES: [(&str, &str); 27] = [
     ("95 % interval", "interval"),
     ("95 % interval of the mean", "interval"),
     ("% time reduction", "time_reduction_percent"),
@@ -38,6 +38,9 @@ const ALIASES: [(&str, &str); 24] = [
     ("p", "p_adjusted"),
     ("wait type", "wait_s"),
     ("Rows per second", "rows_per_s"),
+    ("Transactions per second", "transactions_per_s"),
+    ("trans./s", "transactions_per_s"),
+    ("failed, by kind", "failures"),
     ("Elapsed time in seconds", "elapsed_s"),
     ("elapsed s", "elapsed_s"),
     ("first client s", "first_client_s"),

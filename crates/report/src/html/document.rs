@@ -147,7 +147,10 @@ fn chart(history: &History, series: &Series) -> LevelChart {
         }
     };
     LevelChart {
-        y_title: format!("{}, geometric mean [{}]", history.measure.name, history.measure.unit),
+        y_title: match history.measure.unit.as_str() {
+            "" => format!("{}, geometric mean", history.measure.name),
+            unit => format!("{}, geometric mean [{unit}]", history.measure.name),
+        },
         x_title: "study".to_owned(),
         levels: series.points.iter().map(|point| point.study_id.to_string()).collect(),
         series: vec![(series.label.clone(), series.points.iter().map(spot).collect())],

@@ -1,5 +1,7 @@
 //! Latency per transaction: percentiles over the factors, distributions, the course over time, and what a throughput costs.
 
+pub(super) mod scripts;
+
 use results::histogram::LatencyHistogram;
 use results::model::{Run, StoredRun};
 use results::observations::Series;

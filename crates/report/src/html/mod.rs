@@ -57,6 +57,7 @@ pub fn page(page: &Page<'_>) -> String {
     let parts = [
         Part { id: "factors", title: "By factor", html: factors::html(page, &definitions) },
         Part { id: "latency", title: "Latency", html: latency::html(page, &definitions) },
+        Part { id: "scripts", title: "Scripts", html: latency::scripts::html(page, &definitions) },
         Part { id: "why", title: "Why", html: why::html(page, &definitions) },
         Part { id: "time", title: "Over time", html: clock::html(page, &definitions, embedded.thinned) },
         Part { id: "device", title: "Device", html: device::html(page, &definitions) },

@@ -67,10 +67,16 @@ fn downloads(page: &Page<'_>) -> Markup {
     let runs = link("runs.csv", "csv", "one row per run, of any status", &export::runs_csv(page.results));
     let clients =
         link("clients.csv", "clients-csv", "one row per client of each run", &export::clients_csv(page.runs));
+    let has_scripts = page.runs.iter().any(|stored| !stored.run.scripts.is_empty());
+    let scripts = has_scripts.then(|| {
+        let csv = export::scripts_csv(page.results, page.runs);
+        link("scripts.csv", "scripts-csv", "one row per script and statement of each run", &csv)
+    });
     markup!(
-        "<h3>Raw data</h3><ul class=\"downloads\">{}{}<li class=\"scripted\" id=\"series-download\"></li></ul>",
+        "<h3>Raw data</h3><ul class=\"downloads\">{}{}{}<li class=\"scripted\" id=\"series-download\"></li></ul>",
         runs,
-        clients
+        clients,
+        scripts.unwrap_or_default()
     )
 }
 

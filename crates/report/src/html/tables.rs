@@ -20,15 +20,20 @@ pub(crate) fn grid(grid: &Grid, definitions: &Definitions) -> Markup {
         Align::Right => "r",
         Align::Wrapped => "w",
     };
+    let is_level = |column: usize| grid.names_levels && column < grid.key_columns;
     let units: Vec<Option<InUnit>> = (0..grid.columns.len()).map(|column| InUnit::of(grid, column)).collect();
     let headers = grid.columns.iter().zip(&units).enumerate();
     let headers = headers
         .map(|(column, ((name, _), unit))| {
             let name = unit.as_ref().map_or_else(|| name.clone(), |unit| unit.header.clone());
-            header(class(column), &definitions.header(&name))
+            match is_level(column) {
+                true => header(class(column), &markup!("{}", name)),
+                false => header(class(column), &definitions.header(&name)),
+            }
         })
         .collect::<Markup>();
-    let names_metrics = grid.columns.first().is_some_and(|(name, _)| DEFINED.contains(&name.as_str()));
+    let names_metrics =
+        !is_level(0) && grid.columns.first().is_some_and(|(name, _)| DEFINED.contains(&name.as_str()));
     let cell_of = |(column, words): (usize, &String)| {
         let is_defined = column == 0 && names_metrics;
         let in_unit = units[column].as_ref().and_then(|unit| unit.shown(words));
@@ -37,7 +42,7 @@ pub(crate) fn grid(grid: &Grid, definitions: &Definitions) -> Markup {
             None if is_defined => definitions.header(words),
             None => markup!("{}", words),
         };
-        let class = cell_class(class(column), words);
+        let class = if is_level(column) { class(column) } else { cell_class(class(column), words) };
         match is_stacked {
             true => labelled_cell(class, &grid.columns[column].0, &shown),
             false => cell(class, &shown),

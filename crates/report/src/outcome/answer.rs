@@ -90,9 +90,9 @@ fn values(summary: &StudySummary) -> String {
         return String::new();
     }
     let decimals = Decimals::for_values(known.iter().map(|(_, mean)| *mean));
-    let unit = summary.quantity.unit();
+    let quantity = summary.quantity;
     let of_one =
-        |(label, mean): &(&str, f64)| format!("{label} {} {unit}", decimals.write(*mean)).trim().to_owned();
+        |(label, mean): &(&str, f64)| format!("{label} {}", quantity.with_unit(&decimals.write(*mean)));
     let named: Vec<String> = known.iter().map(of_one).collect();
     format!("Mean {}: {}.", summary.quantity.words(), named.join(", "))
 }
@@ -155,16 +155,16 @@ fn headline(summary: &StudySummary, cell: &CellSummary) -> String {
     let means: Vec<f64> = [cell, reference].iter().filter_map(|cell| Some(cell.estimate?.mean)).collect();
     let decimals = Decimals::for_values(means.iter().copied());
     let mean_reference = reference.estimate.map_or(f64::NAN, |estimate| estimate.mean);
-    let unit = summary.quantity.unit();
-    let per_row = if summary.quantity.is_rate() { " per row" } else { "" };
+    let quantity = summary.quantity;
+    let per_piece = summary.quantity.per_piece();
     format!(
-        "{} is {} times as fast as {}: mean {} {} {unit} against {} {unit}, {} % less time{per_row}.",
+        "{} is {} times as fast as {}: mean {} {} against {}, {} % less time{per_piece}.",
         cell.label,
         factor(change.speed_up),
         reference.label,
         summary.quantity.words(),
-        decimals.write(estimate.mean),
-        decimals.write(mean_reference),
+        quantity.with_unit(&decimals.write(estimate.mean)),
+        quantity.with_unit(&decimals.write(mean_reference)),
         percent(change.time_reduction_percent),
     )
 }

@@ -328,13 +328,10 @@ impl Words<'_> {
             return String::new();
         };
         let decimals = Decimals::for_values([candidate, reference]);
-        let unit = self.summary.quantity.unit();
-        format!(
-            "mean {} {} {unit} against {} {unit}",
-            self.summary.quantity.words(),
-            decimals.write(candidate),
-            decimals.write(reference)
-        )
+        let quantity = self.summary.quantity;
+        let [candidate, reference] =
+            [candidate, reference].map(|mean| quantity.with_unit(&decimals.write(mean)));
+        format!("mean {} {candidate} against {reference}", quantity.words())
     }
 
     fn certainty(&self) -> String {

@@ -3,7 +3,7 @@
 use crate::layout::Section;
 use crate::stretches;
 use crate::summary::StudySummary;
-use crate::tables::{ceilings, comparisons, corrections, effects, latencies, metrics, outcome};
+use crate::tables::{ceilings, comparisons, corrections, effects, latencies, metrics, outcome, scripts};
 
 /// An output, or a part of one, that shows sections of the outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ const SECTIONS: &[(&[Destination], Make)] = &[
     (&[Full, Brief], |summary| Vec::from_iter(metrics::plans(summary))),
     (&[Full, PageLatency], |summary| Vec::from_iter(latencies::section(summary))),
     (&[Brief], |summary| Vec::from_iter(latencies::brief(summary))),
+    (&[Full], scripts::sections),
+    (&[Brief], scripts::brief),
     (&[Brief], |summary| Vec::from_iter(outcome::reasons(summary))),
     (&[Full, Brief], |summary| Vec::from_iter(ceilings::ceilings(summary))),
     (&[Full], |summary| Vec::from_iter(outcome::reasons(summary))),

@@ -163,7 +163,7 @@ impl<'a> Words<'a> {
             self.mean(estimate),
             self.mean(reference_estimate),
             percent(change.time_reduction_percent),
-            self.per_row(),
+            self.per_piece(),
             factor(change.speed_up),
             p_value(p_adjusted),
         )
@@ -266,7 +266,7 @@ impl<'a> Words<'a> {
                 cell.label,
                 self.mean(estimate),
                 percent(-change.time_reduction_percent),
-                self.per_row(),
+                self.per_piece(),
                 factor(change.speed_up),
                 p_value(comparison.p_adjusted.unwrap_or(comparison.p_value)),
             )
@@ -306,12 +306,12 @@ impl<'a> Words<'a> {
         let interval = estimate.interval.map_or_else(String::new, |interval| {
             format!(" [{}, {}]", self.decimals.write(interval.low), self.decimals.write(interval.high))
         });
-        let unit = self.summary.quantity.unit();
-        format!("{} {unit}{interval} (n={})", self.decimals.write(estimate.mean), estimate.n)
+        let mean = self.summary.quantity.with_unit(&self.decimals.write(estimate.mean));
+        format!("{mean}{interval} (n={})", estimate.n)
     }
 
-    fn per_row(&self) -> &'static str {
-        if self.summary.quantity.is_rate() { " per row" } else { "" }
+    fn per_piece(&self) -> &'static str {
+        self.summary.quantity.per_piece()
     }
 }
 

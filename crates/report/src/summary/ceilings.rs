@@ -145,7 +145,9 @@ fn data_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<Ceili
     let written = written.filter(|bytes| *bytes > 0.0)?;
     let writes = WriteModel::of(&results.study.engine);
     let own_bytes = mean(runs, |run| data_write_bytes(writes, run));
-    let is_random = workload(results, cell).is_none_or(|workload| workload == "random-insert");
+    // Where the scripts of a user write is not known.
+    let is_random =
+        workload(results, cell).is_none_or(|workload| ["random-insert", "own"].contains(&workload));
     let devices = devices_of(runs, "data")?;
     let on_device = results.ceilings.iter().filter(|ceiling| devices.contains(&ceiling.device));
     let writes = on_device.filter_map(|ceiling| match ceiling.pattern {

@@ -1,6 +1,6 @@
 //! One configuration in numbers: what its counting runs say, and how it compares with the reference.
 
-use results::model::{Cell, Factor};
+use results::model::{Cell, Factor, Run};
 use results::store::StudyResults;
 use serde::Serialize;
 use stats::change::Gain;
@@ -174,7 +174,8 @@ pub struct CellSummary {
     pub estimate: Option<Estimate>,
     /// Its geometric mean, of which all percentages and factors between cells are made; `None` without a counting run.
     pub geometric_mean: Option<f64>,
-    /// Rows acknowledged per counting run, smallest and largest; `None` without any.
+    /// Rows acknowledged per counting run, smallest and largest; transactions where the workload is the user's own. `None`
+    /// without any.
     pub rows: Option<(u64, u64)>,
     /// Is this the cell that the others are compared with?
     pub is_reference: bool,
@@ -246,8 +247,13 @@ fn estimate(values: &[BlockedValue]) -> Option<Estimate> {
 fn rows(results: &StudyResults, cell: &Cell) -> Option<(u64, u64)> {
     let runs =
         results.runs.iter().filter(|stored| stored.run.key.cell_index == cell.index && stored.counts());
-    let rows: Vec<u64> = runs.map(|stored| stored.run.rows()).collect();
+    let rows: Vec<u64> = runs.map(|stored| work(results, &stored.run)).collect();
     rows.iter().min().copied().zip(rows.iter().max().copied())
+}
+
+/// What a run did: rows, or transactions where the workload is the user's own.
+pub(super) fn work(results: &StudyResults, run: &Run) -> u64 {
+    if results.study.is_own_workload() { run.transactions() } else { run.rows() }
 }
 
 /// Position of the cell one level earlier in the last factor, all other levels equal.

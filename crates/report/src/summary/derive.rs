@@ -14,7 +14,7 @@ use super::record::record;
 use super::study::{
     CellWaits, ExpectationOutcome, FailedGate, InvalidRun, RunCounts, SUMMARY_VERSION, StudySummary,
 };
-use super::{ceilings, cells, comparisons, effects, factors, metrics, plans, secondary};
+use super::{ceilings, cells, comparisons, effects, factors, metrics, plans, scripts, secondary};
 use crate::catalogue::Catalogue;
 use crate::outcome::verdict;
 use crate::quantity::Quantity;
@@ -57,6 +57,7 @@ pub fn summarise(
         engine: study.target_words(),
         imported: study.imported.clone(),
         scale: study.scale,
+        is_own: study.is_own_workload(),
         factors: study.factors.clone(),
         fixed: Levels(study.fixed.clone()),
         quantity,
@@ -75,6 +76,7 @@ pub fn summarise(
         identities: metrics::identities(results),
         plans: plans::plans(results),
         latencies: metrics::latencies(results),
+        scripts: scripts::scripts(results),
         reasons,
         waits: cell_waits(results),
         stretches: Vec::new(),

@@ -13,6 +13,7 @@ mod looked;
 mod metrics;
 mod plans;
 mod record;
+mod scripts;
 mod secondary;
 mod study;
 
@@ -34,6 +35,7 @@ pub use metrics::{IdentitySummary, LatencyKind, LatencySummary, MetricSummary};
 pub use plans::Plan;
 pub(crate) use record::record;
 pub use record::{Fact, Record, RunLine, RunWarning};
+pub use scripts::{CellScriptsSummary, ScriptSummary, StatementSummary, Times};
 pub use secondary::{SecondaryCell, SecondaryMetric};
 pub use study::{
     CellWaits, ExpectationOutcome, ExpectationState, FailedGate, InvalidRun, RunCounts, SUMMARY_VERSION,

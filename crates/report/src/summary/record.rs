@@ -5,8 +5,9 @@ use results::store::StudyResults;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::cells::work;
+use super::levels::cell_label;
 use crate::quantity::elapsed_s;
-use crate::summary::cell_label;
 
 /// One recorded fact with every value that it had over the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,7 +59,7 @@ pub struct RunLine {
     pub first_client_s: Option<f64>,
     /// End of the last client, in seconds since the barrier.
     pub last_client_s: Option<f64>,
-    /// Rows acknowledged.
+    /// Rows acknowledged; transactions where the workload is the user's own.
     pub rows: u64,
     /// Errors met.
     pub errors: u64,
@@ -141,7 +142,7 @@ fn run_line(results: &StudyResults, stored: &StoredRun) -> RunLine {
         elapsed_s: (has_ended(stored) && !(run.is_imported() && run.elapsed_ns == 0)).then(|| elapsed_s(run)),
         first_client_s: run.first_client_end_ns().map(seconds),
         last_client_s: run.last_client_end_ns().map(seconds),
-        rows: run.rows(),
+        rows: work(results, run),
         errors: run.errors(),
     }
 }

@@ -17,6 +17,7 @@ use super::looked::Looked;
 use super::metrics::{IdentitySummary, LatencySummary, MetricSummary};
 use super::plans::Plan;
 use super::record::Record;
+use super::scripts::CellScriptsSummary;
 use super::secondary::SecondaryMetric;
 use crate::number::number;
 use crate::quantity::Quantity;
@@ -144,6 +145,9 @@ pub struct StudySummary {
     pub imported: Option<Imported>,
     /// Full or miniature.
     pub scale: Scale,
+    /// Is the workload the user's own? Its work is counted in transactions, and the user named its factors.
+    #[serde(skip)]
+    pub is_own: bool,
     /// Factors with their levels.
     pub factors: Vec<Factor>,
     /// Parameters that do not vary.
@@ -194,6 +198,9 @@ pub struct StudySummary {
     pub plans: Vec<Plan>,
     /// Latencies per cell, where the loop was in the client.
     pub latencies: Vec<LatencySummary>,
+    /// What the scripts of a workload of the user's own did, per cell that had counting runs with some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<CellScriptsSummary>,
     /// Why each configuration took as long as it did; empty where nothing was looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<CellReason>,
@@ -238,6 +245,11 @@ impl StudySummary {
             Some(words) => format!("{title}{imported} (cache: {words})"),
             None => format!("{title}{imported}"),
         }
+    }
+
+    /// What the work of a run is counted in: `rows`; `transactions` where the workload is the user's own.
+    pub(crate) fn work(&self) -> &'static str {
+        if self.is_own { "transactions" } else { "rows" }
     }
 
     /// What the runs were made by: `planned` by fathom, or `imported`.

@@ -87,11 +87,11 @@ pub(crate) fn definition(summary: &StudySummary) -> String {
             quantity.name()
         );
     }
-    let per = match quantity.name() {
-        "elapsed_s" => "t is the geometric mean of the elapsed time".to_owned(),
-        "rows_per_s" => "t is the geometric mean of the time per row".to_owned(),
-        name if quantity.is_rate() => format!("t is the inverse of the geometric mean of {name}"),
-        name => format!("t is the geometric mean of {name}"),
+    let per = match (quantity.name(), quantity.piece()) {
+        ("elapsed_s", _) => "t is the geometric mean of the elapsed time".to_owned(),
+        (_, Some(piece)) => format!("t is the geometric mean of the time per {piece}"),
+        (name, _) if quantity.is_rate() => format!("t is the inverse of the geometric mean of {name}"),
+        (name, _) => format!("t is the geometric mean of {name}"),
     };
     format!("% is {}, {per}; speed-up is t_ref / t.", summary.percent_definition)
 }

@@ -13,11 +13,12 @@ pub(crate) fn corrections(summary: &StudySummary) -> Option<Section> {
     if summary.corrections.is_empty() {
         return None;
     }
-    let is_rate = summary.quantity.name() == "rows_per_s";
-    let title = match is_rate {
-        false => "Corrections (old and new elapsed time in seconds; nothing is deleted)",
-        true => "Corrections (old and new rows per second; nothing is deleted)",
+    let is_rate = ["rows_per_s", "transactions_per_s"].contains(&summary.quantity.name());
+    let values = match is_rate {
+        false => "elapsed time in seconds".to_owned(),
+        true => format!("{} per second", summary.work()),
     };
+    let title = format!("Corrections (old and new {values}; nothing is deleted)");
     let value = |run: &CorrectedRun| {
         let elapsed_s = run.elapsed_ns as f64 / 1e9;
         let value = if is_rate { run.rows as f64 / elapsed_s } else { elapsed_s };

@@ -8,7 +8,8 @@ pub(super) fn level_columns(summary: &StudySummary) -> Grid {
     if summary.factors.is_empty() {
         return Grid::named_by([("configuration".to_owned(), Align::Left)]);
     }
-    Grid::named_by(summary.factors.iter().map(|factor| (factor.name.clone(), Align::Right)))
+    let grid = Grid::named_by(summary.factors.iter().map(|factor| (factor.name.clone(), Align::Right)));
+    Grid { names_levels: true, ..grid }
 }
 
 /// The levels of one configuration, a cell for each.

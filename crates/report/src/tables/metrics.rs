@@ -7,9 +7,12 @@ use crate::summary::{IdentitySummary, MetricSummary, StudySummary};
 
 /// Metrics in the order in which a reader asks for them: work done, the log, checkpoints, data, devices, processors,
 /// what was left. What is not named here comes last, as it was measured.
-const ORDER: [&str; 55] = [
+const ORDER: [&str; 58] = [
     "rows_per_s",
     "transactions_per_s",
+    "within_limit_percent",
+    "failed_transactions_percent",
+    "retried_transactions_percent",
     "log_flushes",
     "log_flush_s",
     "log_bytes",

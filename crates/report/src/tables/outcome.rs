@@ -124,14 +124,19 @@ fn titled(quantity: Quantity) -> String {
         Some(first) if first.contains(|letter: char| letter.is_ascii_digit()) => words.to_owned(),
         _ => letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect(),
     };
-    let unit = if quantity.unit().is_empty() { String::new() } else { format!(" in {}", quantity.unit()) };
-    format!("{words}{unit} ({})", quantity.name())
+    format!("{words}{} ({})", in_unit(quantity), quantity.name())
+}
+
+/// ` in ms`; empty where there is no unit.
+fn in_unit(quantity: Quantity) -> String {
+    if quantity.unit().is_empty() { String::new() } else { format!(" in {}", quantity.unit()) }
 }
 
 fn means_title(summary: &StudySummary) -> String {
     match summary.quantity.name() {
         "elapsed_s" => "Elapsed time in seconds, mean".to_owned(),
         "rows_per_s" => "Rows per second, mean (runs are bound by time)".to_owned(),
+        "transactions_per_s" => "Transactions per second, mean".to_owned(),
         _ => format!("{}, mean", titled(summary.quantity)),
     }
 }
@@ -140,6 +145,7 @@ pub(crate) fn means(summary: &StudySummary) -> Section {
     let title = match summary.quantity.name() {
         "elapsed_s" => "Elapsed time in seconds".to_owned(),
         "rows_per_s" => "Rows per second (runs are bound by time, so the rate is compared)".to_owned(),
+        "transactions_per_s" => "Transactions per second".to_owned(),
         _ => titled(summary.quantity),
     };
     let mut grid = level_columns(summary).with([
@@ -150,7 +156,7 @@ pub(crate) fn means(summary: &StudySummary) -> Section {
         ("max", Align::Right),
         ("sd", Align::Right),
         ("95 % interval of the mean", Align::Right),
-        ("rows", Align::Right),
+        (summary.work(), Align::Right),
     ]);
     let decimals = decimals(summary);
     for cell in &summary.cells {
@@ -309,8 +315,8 @@ pub(crate) fn best_per_level(summary: &StudySummary) -> Option<Section> {
             best.n.to_string(),
         ]);
     }
-    let title =
-        format!("Best per level, by mean {} in {}", summary.quantity.words(), summary.quantity.unit());
+    let unit = in_unit(summary.quantity);
+    let title = format!("Best per level, by mean {}{unit}", summary.quantity.words());
     let note = "Selected by mean, not by a test: the best of several noisy means is biased upward.";
     let best = summary.best_per_level.iter();
     let best = best.filter_map(|best| summary.cells.iter().find(|cell| cell.cell_index == best.cell_index));

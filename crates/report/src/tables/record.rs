@@ -44,7 +44,7 @@ pub(crate) fn record_sections(summary: &StudySummary) -> Vec<Section> {
             sections.push(Section::new(title, vec![Block::Items(facts.iter().map(fact_line).collect())]));
         }
     }
-    sections.extend(runs(&record.runs));
+    sections.extend(runs(&record.runs, summary.work()));
     sections
 }
 
@@ -112,7 +112,7 @@ fn storage(facts: &[Fact]) -> Option<Section> {
     Some(Section::new(title, vec![Block::Grid(grid)]).named(SectionId::Storage))
 }
 
-fn runs(lines: &[RunLine]) -> Option<Section> {
+fn runs(lines: &[RunLine], work: &str) -> Option<Section> {
     if lines.is_empty() {
         return None;
     }
@@ -123,7 +123,7 @@ fn runs(lines: &[RunLine]) -> Option<Section> {
         ("block", Align::Right, &|line| counted_from_one(line.key.block_index)),
         ("configuration", Align::Left, &|line| line.label.clone()),
         ("state", Align::Left, &state_words),
-        ("rows", Align::Right, &|line| line.rows.to_string()),
+        (work, Align::Right, &|line| line.rows.to_string()),
         ("errors", Align::Right, &|line| line.errors.to_string()),
         ("elapsed s", Align::Right, &|line| decimals.write_or_dash(line.elapsed_s)),
         ("first client s", Align::Right, &|line| decimals.write_or_dash(line.first_client_s)),

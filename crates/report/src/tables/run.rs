@@ -1,12 +1,13 @@
 //! One run in detail: why it does or does not count, its gates, its clients, its numbers.
 
-use results::model::{ClientRecord, GateOutcome, Metric, RunState, StoredRun};
+use results::model::{ClientRecord, GateOutcome, Metric, Run, RunState, StoredRun};
+use results::scripts::CellScripts;
 
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{Decimals, counted_from_one, number};
 use crate::quantity::derived;
-use crate::summary::identity;
-use crate::tables::{moment, or_dash};
+use crate::summary::{CellScriptsSummary, identity};
+use crate::tables::{moment, or_dash, scripts};
 use crate::timeline;
 use crate::waits_text;
 
@@ -15,7 +16,8 @@ use crate::waits_text;
 pub(crate) fn run_sections(stored: &StoredRun, belongs_to: &str) -> Vec<Section> {
     let mut sections = vec![head(stored, belongs_to)];
     sections.extend(gates(stored));
-    sections.extend(clients(&stored.run.clients));
+    sections.extend(clients(&stored.run));
+    sections.extend(scripts_of(&stored.run));
     sections.extend(numbers(stored));
     sections.extend(waits_text::run_sections(&stored.run));
     sections.extend(timeline::section(&stored.run));
@@ -81,10 +83,27 @@ fn gates(stored: &StoredRun) -> Option<Section> {
 
 type Count = fn(&ClientRecord) -> u64;
 
-fn clients(clients: &[ClientRecord]) -> Option<Section> {
+/// What the scripts of the run did; latencies where it was read with its histograms.
+fn scripts_of(run: &Run) -> Vec<Section> {
+    if run.scripts.is_empty() {
+        return Vec::new();
+    }
+    let mut sum = CellScripts::new(run.key.cell_index);
+    sum.add(run.elapsed_ns, run.scripts.clone());
+    let shown = [CellScriptsSummary::of(&sum, String::new())];
+    [scripts::scripts(&shown), scripts::failures(&shown), scripts::statements(&shown)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn clients(run: &Run) -> Option<Section> {
+    let clients = &run.clients;
     if clients.is_empty() {
         return None;
     }
+    // What a row is, only the user of scripts knows.
+    let rows: Option<(&str, Count)> = run.scripts.is_empty().then_some(("rows", |client| client.rows));
     // Columns that say zero for every client would only push the others off the line.
     let rare: [(&str, Count); 3] = [
         ("warm-up rows", |client| client.warm_up_rows),
@@ -94,13 +113,9 @@ fn clients(clients: &[ClientRecord]) -> Option<Section> {
     let rare: Vec<_> =
         rare.into_iter().filter(|(_, count)| clients.iter().any(|client| count(client) > 0)).collect();
     let mut grid = Grid::named_by([("client".to_owned(), Align::Right)])
-        .with([
-            ("start ms", Align::Right),
-            ("end s", Align::Right),
-            ("rows", Align::Right),
-            ("transactions", Align::Right),
-            ("errors", Align::Right),
-        ])
+        .with([("start ms", Align::Right), ("end s", Align::Right)])
+        .with(rows.iter().map(|(name, _)| (*name, Align::Right)))
+        .with([("transactions", Align::Right), ("errors", Align::Right)])
         .with(rare.iter().map(|(name, _)| (*name, Align::Right)))
         .with([("p50 ms", Align::Right), ("p99 ms", Align::Right), ("max ms", Align::Right)]);
     let seconds = |ns: u64| ns as f64 / 1e9;
@@ -114,10 +129,9 @@ fn clients(clients: &[ClientRecord]) -> Option<Section> {
             client.client_index.to_string(),
             or_dash(client.start_ns, milliseconds),
             decimals.write_or_dash(client.end_ns.map(seconds)),
-            client.rows.to_string(),
-            client.transactions.to_string(),
-            client.errors.to_string(),
         ];
+        row.extend(rows.iter().map(|(_, count)| count(client).to_string()));
+        row.extend([client.transactions.to_string(), client.errors.to_string()]);
         row.extend(rare.iter().map(|(_, count)| count(client).to_string()));
         row.extend([at(0.5), at(0.99)]);
         row.push(or_dash((latency.count() > 0).then(|| latency.max_ns()), milliseconds));

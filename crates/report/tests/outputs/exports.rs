@@ -21,7 +21,14 @@ fn every_column_and_figure_has_a_definition() {
     let mut run = made_up::run(0, 0, 1.0);
     run.metrics.clear();
     results.add(run);
-    let frames = [export::runs(&results), export::clients(&results.runs)];
+    let mut own = crate::own::one_script();
+    own.runs[0].run.metrics.clear();
+    let frames = [
+        export::runs(&results),
+        export::clients(&results.runs),
+        export::runs(&own),
+        export::scripts(&own, &own.runs),
+    ];
     let columns = frames.iter().flat_map(|frame| &frame.columns).map(|column| column.name.as_str());
     let figures =
         ["n", "mean", "median", "min", "max", "sd", "interval", "time_reduction_percent", "speed_up"];

@@ -12,6 +12,7 @@ mod latencies;
 mod limits;
 mod looks;
 mod made_up;
+mod own;
 mod pages;
 mod studies;
 mod tables;

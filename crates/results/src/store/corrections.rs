@@ -40,7 +40,7 @@ fn corrected(stored: &StoredRun) -> CorrectedRun {
         key: stored.run.key,
         state: stored.run.state,
         elapsed_ns: stored.run.elapsed_ns,
-        rows: stored.run.rows(),
+        rows: if stored.run.scripts.is_empty() { stored.run.rows() } else { stored.run.transactions() },
     }
 }
 

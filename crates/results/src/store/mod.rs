@@ -66,7 +66,7 @@ pub struct CorrectedRun {
     pub state: RunState,
     /// Elapsed time in nanoseconds.
     pub elapsed_ns: u64,
-    /// Rows acknowledged, over all clients.
+    /// Rows acknowledged, over all clients; transactions where scripts ran.
     pub rows: u64,
 }
 

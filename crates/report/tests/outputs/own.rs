@@ -1,0 +1,253 @@
+//! Workloads of the user's own: transactions in place of rows, scripts and statements in every output, own names.
+
+use insta::{assert_json_snapshot, assert_snapshot};
+use report::html::{Page, page};
+use report::{export, markdown, text};
+use results::histogram::LatencyHistogram;
+use results::model::{Design, Factor, Level, Metric, Run};
+use results::scripts::{CellScripts, FailureCount, FailureKind, ScriptRecord, StatementRecord};
+use results::store::StudyResults;
+
+use crate::made_up::{self, Adding, factor, summarise};
+
+const REPETITIONS: u32 = 5;
+
+fn times(count: u64, typical_us: u64) -> LatencyHistogram {
+    let mut histogram = LatencyHistogram::new();
+    (1..=count).for_each(|step| histogram.record(typical_us * 1_000 * (50 + step % 100) / 100));
+    histogram
+}
+
+fn failures(kinds: &[(FailureKind, u64)]) -> Vec<FailureCount> {
+    kinds.iter().map(|&(kind, count)| FailureCount { kind, count }).collect()
+}
+
+fn statement(line: u32, text: &str, latency: LatencyHistogram) -> StatementRecord {
+    StatementRecord {
+        line,
+        text: text.to_owned(),
+        executions: latency.count(),
+        failures: Vec::new(),
+        first_failure: None,
+        latency,
+    }
+}
+
+/// An order and a look-up: with `key` the insertion into the index takes `insert_us`.
+fn scripts(key: &str, insert_us: u64) -> Vec<ScriptRecord> {
+    let insert = format!("INSERT INTO orders (id, customer)\n  VALUES (gen_{key}(), :customer)");
+    let mut insert = statement(4, &insert, times(910, insert_us));
+    insert.failures = failures(&[(FailureKind::Serialization, 12), (FailureKind::Constraint, 1)]);
+    insert.first_failure = Some(
+        "new-order.sql:4: ERROR 23505: duplicate key value violates unique constraint \"orders_pkey\""
+            .to_owned(),
+    );
+    let order = ScriptRecord {
+        file: "new-order.sql".to_owned(),
+        weight: 9,
+        transactions: 897,
+        failures: failures(&[(FailureKind::Serialization, 2), (FailureKind::Constraint, 1)]),
+        retried: 9,
+        retries: 10,
+        latency: times(897, insert_us + 350),
+        statements: vec![statement(3, "BEGIN", times(910, 40)), insert, statement(6, "END", times(897, 210))],
+    };
+    let read = "SELECT * FROM orders WHERE customer = :customer ORDER BY created DESC LIMIT 10";
+    let read = ScriptRecord {
+        file: "read-order.sql".to_owned(),
+        weight: 1,
+        transactions: 100,
+        failures: Vec::new(),
+        retried: 0,
+        retries: 0,
+        latency: times(100, 120),
+        statements: vec![statement(2, read, times(100, 110)), statement(5, "SELECT 1", times(0, 0))],
+    };
+    vec![order, read]
+}
+
+fn of_own(name: &str, factors: Vec<Factor>, metric: Option<&str>) -> StudyResults {
+    let mut results = made_up::study(name, factors, REPETITIONS);
+    results.study.fixed.push(("workload".to_owned(), Level::Text("own".to_owned())));
+    results.study.fixed.push(("duration".to_owned(), Level::Text("10s".to_owned())));
+    results.study.design = Design { metric: metric.map(str::to_owned), ..Design::default() };
+    results
+}
+
+/// A run of ten seconds that did so much of the usual work.
+fn run(block_index: u32, cell_index: u32, share: f64, scripts: Vec<ScriptRecord>) -> Run {
+    let mut run = made_up::run(block_index, cell_index, 10.0);
+    for client in &mut run.clients {
+        client.transactions = (1000.0 * share) as u64;
+        client.rows = client.transactions;
+    }
+    run.scripts = scripts;
+    run.metrics.push(Metric::new("orders_bytes", 4e6 / share, "bytes", "after.sql"));
+    run.metrics.push(Metric::new("within_limit_percent", 99.0 * share, "%", "client records"));
+    run
+}
+
+fn sum_scripts(results: &mut StudyResults) {
+    for cell in &results.cells {
+        let mut sum = CellScripts::new(cell.index);
+        for stored in results.runs.iter().filter(|stored| stored.run.key.cell_index == cell.index) {
+            sum.add(stored.run.elapsed_ns, stored.run.scripts.clone());
+        }
+        results.scripts.push(sum);
+    }
+}
+
+fn filled(name: &str, metric: Option<&str>) -> StudyResults {
+    let keys = ["bigint", "uuidv4"];
+    let mut results = of_own(name, vec![factor("key", keys)], metric);
+    for block in 0..REPETITIONS {
+        let spread = 1.0 - 0.01 * f64::from(block % 3);
+        results.add(run(block, 0, spread, scripts(keys[0], 300)));
+        results.add(run(block, 1, 0.7 * spread, scripts(keys[1], 900)));
+    }
+    sum_scripts(&mut results);
+    results
+}
+
+/// Two types of keys; the one with the slower insertions does less.
+fn two_keys() -> StudyResults {
+    filled("key-choice", None)
+}
+
+/// One script in one configuration, as `fathom run my.sql` makes it.
+pub(crate) fn one_script() -> StudyResults {
+    let mut results = of_own("my", Vec::new(), None);
+    results.study.repetitions = 1;
+    let mut all = scripts("random_uuid", 300);
+    all.truncate(1);
+    results.add(run(0, 0, 1.0, all));
+    sum_scripts(&mut results);
+    results
+}
+
+fn html(results: &StudyResults) -> String {
+    let summary = summarise(results, &[]);
+    page(&Page {
+        summary: &summary,
+        results,
+        runs: &results.runs,
+        baselines: &[],
+        structures: &[],
+        is_live: false,
+    })
+}
+
+#[test]
+fn scripts_and_statements_of_two_configurations() {
+    assert_snapshot!(text::study(&summarise(&two_keys(), &[])));
+}
+
+#[test]
+fn the_end_of_a_run_of_one_script() {
+    assert_snapshot!(text::brief(&summarise(&one_script(), &[])));
+}
+
+#[test]
+fn scripts_in_markdown() {
+    let markdown = markdown::study(&summarise(&two_keys(), &[]));
+    let from = markdown.find("## Scripts").unwrap();
+    let to = markdown[from..].find("\n## Verdict").map_or(markdown.len(), |end| from + end);
+    let sections: Vec<&str> = markdown[from..to].split("\n## ").take(4).collect();
+    assert_snapshot!(sections.join("\n## "));
+}
+
+#[test]
+fn scripts_in_json() {
+    let summary: serde_json::Value =
+        serde_json::from_str(&export::summary_json(&summarise(&two_keys(), &[]))).unwrap();
+    assert_json_snapshot!(summary["scripts"][1]["scripts"][0]);
+}
+
+#[test]
+fn scripts_as_csv() {
+    let results = two_keys();
+    assert_snapshot!(export::scripts_csv(&results, &results.runs[..1]));
+    let header = export::runs_csv(&results).lines().next().unwrap().to_owned();
+    assert!(header.contains("failed_transactions_percent,retried_transactions_percent"), "{header}");
+    assert!(!export::runs_csv(&made_up::batch()).contains("failed_transactions_percent"));
+    let lines = export::json_lines(&results, &results.runs);
+    let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(first["run"]["scripts"][0]["statements"][1]["failures"][0]["kind"], "serialization");
+    assert_eq!(first["script_latencies"][0]["statements"][1]["count"], 910);
+    assert_eq!(first["script_latencies"][1]["statements"][1], serde_json::Value::Null);
+}
+
+#[test]
+fn a_table_of_scripts_is_readable_in_80_columns() {
+    let text = text::Form::of_width(80).study(&summarise(&two_keys(), &[]));
+    let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(long.is_empty(), "{long:#?}");
+    assert_snapshot!(text[text.find("Scripts,").unwrap()..].split("\nReasons").next().unwrap().to_owned());
+}
+
+#[test]
+fn the_work_of_own_workloads_is_transactions_in_every_output() {
+    for results in [two_keys(), one_script()] {
+        let summary = summarise(&results, &[]);
+        let outputs = [
+            text::study(&summary),
+            text::brief(&summary),
+            markdown::study(&summary),
+            text::run_detail(&results.runs[0], "study 1"),
+        ];
+        for output in &outputs {
+            assert!(output.contains("transactions"), "{output}");
+            let of_rows: Vec<&str> = output
+                .lines()
+                .filter(|line| line.contains("row") && !line.contains("workload=own"))
+                .collect();
+            assert!(of_rows.is_empty(), "{of_rows:#?}");
+        }
+        let html = html(&results);
+        assert!(html.contains("<section id=\"scripts\">"));
+        assert!(!html.contains("rows per second") && !html.contains("Rows per second"));
+    }
+    let answer = report::outcome::Answer::of(&summarise(&two_keys(), &[]));
+    assert_snapshot!([answer.headline, answer.certainty, answer.values].join("\n"));
+}
+
+#[test]
+fn any_metric_of_a_run_can_be_what_a_study_compares() {
+    for (metric, is_smaller_better) in [
+        ("orders_bytes", true),
+        ("orders_bytes", false),
+        ("within_limit_percent", false),
+        ("failed_transactions_percent", true),
+    ] {
+        let mut results = filled("key-choice", Some(metric));
+        results.study.design.is_smaller_better = Some(is_smaller_better);
+        let summary = summarise(&results, &[]);
+        let shown = text::study(&summary);
+        assert!(shown.contains(metric) && !shown.contains("NaN") && !shown.contains("inf"), "{shown}");
+        let verdict = summary.comparisons[0].comparison.map(|comparison| comparison.verdict);
+        if metric == "orders_bytes" {
+            // The second key is larger on disk.
+            let expected = if is_smaller_better { "Worse" } else { "Better" };
+            assert_eq!(format!("{:?}", verdict.unwrap()), expected, "{shown}");
+        }
+        let html = html(&results);
+        assert!(!html.split("<script").next().unwrap().contains("NaN"), "{metric}");
+    }
+}
+
+#[test]
+fn own_factors_keep_their_names_whatever_other_workloads_call_so() {
+    let factors = vec![factor("rows", ["few", "many"]), factor("batch_size", ["better", "worse"])];
+    let mut results = of_own("names", factors, None);
+    for block in 0..REPETITIONS {
+        for cell in 0..4 {
+            let all = scripts("random_uuid", 300 + u64::from(cell));
+            results.add(run(block, cell, 1.0 - 0.1 * f64::from(cell), all));
+        }
+    }
+    sum_scripts(&mut results);
+    let html = html(&results);
+    assert!(html.contains("<th class=\"r\">rows</th>"), "not the definition of the column rows");
+    assert!(html.contains("<td class=\"r\">worse</td>"), "a level is no verdict");
+    assert!(text::study(&summarise(&results, &[])).contains("rows=many batch_size=worse"));
+}
