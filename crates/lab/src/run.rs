@@ -268,7 +268,7 @@ fn record(measured: Measured<'_>) -> Run {
         events: marks,
         settings: sorted(measured.settings),
         environment: measured.environment,
-        observations,
+        observations: Observations { transactions: dispatch.transactions, ..observations },
         scripts: dispatch.scripts,
         clients: dispatch.clients,
     }

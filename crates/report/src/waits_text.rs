@@ -294,6 +294,7 @@ mod tests {
                 cpu_s: 0.0,
                 problem: Some("asked over SQL".to_owned()),
             }],
+            transactions: Vec::new(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What the scripts of a workload of the user's own did: per script and per statement.
 
+pub mod transactions;
+
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::LatencyHistogram;

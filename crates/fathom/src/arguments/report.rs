@@ -61,6 +61,8 @@ pub(crate) enum ExportFormat {
     Jsonl,
     /// Go benchmark text, which benchstat reads
     Gobench,
+    /// One line per transaction of one run, as `pgbench --log` writes it (of studies with `transaction_log = true`)
+    PgbenchLog,
     /// Apache Parquet, one row per run (in builds with the feature `parquet`)
     Parquet,
 }
@@ -74,6 +76,9 @@ pub(crate) struct ExportArguments {
     /// Output format
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     pub(crate) format: ExportFormat,
+    /// Number of a run, for --format pgbench-log [default: the only run that counts]
+    #[arg(long, value_name = "N")]
+    pub(crate) run: Option<i64>,
     /// File to write; it must not exist [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -197,6 +197,7 @@ fn observations() -> Observations {
             cpu_s: 0.01,
             problem: None,
         }],
+        transactions: Vec::new(),
     }
 }
 

@@ -24,7 +24,9 @@ fn shared_code_names_no_engine() {
     let mut named = BTreeSet::new();
     for file in tree::files() {
         let is_shared = SHARED.iter().any(|directory| file.path.starts_with(directory));
-        let is_test = file.path.ends_with("tests.rs") || file.path.ends_with("made_up.rs");
+        let is_test = file.path.ends_with("tests.rs")
+            || file.path.contains("/tests/")
+            || file.path.ends_with("made_up.rs");
         if !is_shared || !file.is_rust() || is_test {
             continue;
         }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use results::scripts::transactions::{LoggedTransaction, Outcome};
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
@@ -66,6 +67,7 @@ pub struct Registration<'a> {
     event_loop: &'a EventLoop,
     number: u64,
     is_alone: bool,
+    lag_ns: Option<u64>,
 }
 
 impl Registration<'_> {
@@ -134,6 +136,30 @@ impl Registration<'_> {
         yield_now().await;
     }
 
+    /// The same place, for a transaction that begins so long after its intended start.
+    pub(crate) fn with_lag(self, lag_ns: u64) -> Self {
+        Self { lag_ns: Some(lag_ns), ..self }
+    }
+
+    /// Nanoseconds from the intended start of the transaction to the real one; `None` without a rate.
+    pub fn lag_ns(&self) -> Option<u64> {
+        self.lag_ns
+    }
+
+    /// Logs a transaction that was skipped, where the thread logs them.
+    pub(crate) fn log_skipped(&self, client: u32, lag_ns: u64) {
+        if let Some(tally) = self.event_loop.tally.borrow().as_ref() {
+            tally.borrow_mut().log(|| LoggedTransaction {
+                client,
+                script: 0,
+                end_ns: 0,
+                outcome: Outcome::Skipped,
+                lag_ns: Some(lag_ns),
+                retries: 0,
+            });
+        }
+    }
+
     /// Is the run to end?
     pub fn is_stopped(&self) -> bool {
         self.event_loop.progress.as_ref().is_some_and(|progress| progress.is_stopped())
@@ -173,7 +199,7 @@ impl EventLoop {
 
     /// The place of client `number` of `clients` on this thread.
     pub fn registration(&self, number: usize, clients: usize) -> Registration<'_> {
-        Registration { event_loop: self, number: number as u64, is_alone: clients == 1 }
+        Registration { event_loop: self, number: number as u64, is_alone: clients == 1, lag_ns: None }
     }
 
     /// Runs all tasks to their end; task `n` is woken by what registration `n` watches.

@@ -88,7 +88,7 @@ impl<S: Session> Client<'_, S> {
             if self.progress.is_stopped() {
                 return Ok(false);
             }
-            let is_done = self.transaction(rows).await?;
+            let is_done = self.transaction(rows, self.registration).await?;
             let end_ns = self.now_ns();
             if is_done {
                 self.record.service_time.record(end_ns - begin_ns);
@@ -139,10 +139,12 @@ impl<S: Session> Client<'_, S> {
                 // It would be late before it begins: as with pgbench's --latency-limit it is skipped.
                 self.record.arrivals_unserved += 1;
                 self.failed_rows += rows;
+                self.registration.log_skipped(self.record.client_index, begin_ns - intended_ns);
                 yield_now().await;
                 continue;
             }
-            if self.transaction(rows).await? {
+            let registration = self.registration.with_lag(begin_ns.saturating_sub(intended_ns));
+            if self.transaction(rows, registration).await? {
                 let end_ns = self.now_ns();
                 self.record.service_time.record(end_ns - begin_ns);
                 if let Some(response_time) = &mut self.record.response_time {
@@ -168,10 +170,10 @@ impl<S: Session> Client<'_, S> {
     }
 
     /// One transaction; false when it failed in the end and the client goes on.
-    async fn transaction(&mut self, rows: u64) -> Result<bool, SessionError> {
+    async fn transaction(&mut self, rows: u64, registration: Registration<'_>) -> Result<bool, SessionError> {
         let mut tries = 0;
         loop {
-            match self.session.transaction(rows, self.registration).await {
+            match self.session.transaction(rows, registration).await {
                 Ok(()) => break,
                 Err(SessionError::Failed(text)) => {
                     self.failed_rows += rows;

@@ -157,6 +157,7 @@ impl ClientPool {
                 workers: Vec::new(),
                 seconds: LatencySeconds::default(),
                 scripts: Vec::new(),
+                transactions: Vec::new(),
             };
         }
         let mut all = Dispatch {
@@ -164,6 +165,7 @@ impl ClientPool {
             workers: Vec::new(),
             seconds: LatencySeconds::default(),
             scripts: Vec::new(),
+            transactions: Vec::new(),
         };
         for worker in self.workers {
             match worker.join() {
@@ -171,6 +173,7 @@ impl ClientPool {
                     all.clients.extend(part.clients);
                     all.workers.extend(part.workers);
                     all.seconds.merge(part.seconds);
+                    all.transactions.extend(part.transactions);
                     if all.scripts.is_empty() {
                         all.scripts = part.scripts;
                     } else {
@@ -184,6 +187,7 @@ impl ClientPool {
             }
         }
         all.clients.sort_by_key(|client| client.client_index);
+        all.transactions.sort_by_key(|one| one.end_ns);
         all
     }
 

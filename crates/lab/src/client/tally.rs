@@ -1,6 +1,9 @@
 //! What the clients of one thread count for each script and each of its statements.
 
+use std::time::Instant;
+
 use results::histogram::LatencyHistogram;
+use results::scripts::transactions::LoggedTransaction;
 use results::scripts::{FailureKind, ScriptRecord, StatementRecord, count_failure};
 
 /// Counts of one thread; its clients take turns, so that nothing is shared between threads.
@@ -9,18 +12,25 @@ pub struct Tally {
     scripts: Vec<ScriptRecord>,
     /// For each script and command: index of its statement.
     statements: Vec<Vec<Option<usize>>>,
+    /// Each transaction with the time of its end, where they are logged.
+    log: Option<Vec<(Instant, LoggedTransaction)>>,
 }
 
 impl Tally {
     /// Nothing counted yet. `statements` says, for each script and each of its commands, which of the script's statements it
     /// is.
-    pub fn new(scripts: Vec<ScriptRecord>, statements: Vec<Vec<Option<usize>>>) -> Self {
-        Self { scripts, statements }
+    pub fn new(
+        scripts: Vec<ScriptRecord>,
+        statements: Vec<Vec<Option<usize>>>,
+        logs_transactions: bool,
+    ) -> Self {
+        Self { scripts, statements, log: logs_transactions.then(Vec::new) }
     }
 
     /// The same scripts and statements, nothing counted.
     pub(crate) fn cleared(&self) -> Self {
-        let mut cleared = self.clone();
+        let log = self.log.as_ref().map(|_| Vec::new());
+        let mut cleared = Self { scripts: self.scripts.clone(), statements: self.statements.clone(), log };
         for script in &mut cleared.scripts {
             (script.transactions, script.retried, script.retries) = (0, 0, 0);
             script.failures.clear();
@@ -35,9 +45,20 @@ impl Tally {
         cleared
     }
 
-    /// What was counted.
-    pub fn into_records(self) -> Vec<ScriptRecord> {
-        self.scripts
+    /// What was counted, and each transaction where they are logged, on the clock that begins with `barrier`.
+    pub(crate) fn into_parts(self, barrier: Instant) -> (Vec<ScriptRecord>, Vec<LoggedTransaction>) {
+        let on_clock = |(ended, one): (Instant, LoggedTransaction)| LoggedTransaction {
+            end_ns: ended.saturating_duration_since(barrier).as_nanos() as u64,
+            ..one
+        };
+        (self.scripts, self.log.unwrap_or_default().into_iter().map(on_clock).collect())
+    }
+
+    /// Logs a transaction that ends now, where they are logged.
+    pub(crate) fn log(&mut self, transaction: impl FnOnce() -> LoggedTransaction) {
+        if let Some(log) = &mut self.log {
+            log.push((Instant::now(), transaction()));
+        }
     }
 
     pub(crate) fn executed(&mut self, script: usize, command: usize, latency_ns: u64) {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use disk::counters::thread_cpu_ns;
 use results::model::ClientRecord;
 use results::scripts::ScriptRecord;
+use results::scripts::transactions::LoggedTransaction;
 use stats::random::derive_seed;
 
 use super::event_loop::EventLoop;
@@ -17,7 +18,6 @@ use super::measure::{Client, Share, Until};
 use super::phase::{Phase, PhaseSignal};
 use super::progress::Progress;
 use super::seconds::LatencySeconds;
-use super::tally::Tally;
 use crate::engine::{Connector, Session};
 use crate::work::{Amount, LoopSide, WarmUp, Work};
 
@@ -51,6 +51,8 @@ pub struct Dispatch {
     pub seconds: LatencySeconds,
     /// What each script did, of a workload of the user's own.
     pub scripts: Vec<ScriptRecord>,
+    /// Each transaction, in the order of their ends, where they are logged.
+    pub transactions: Vec<LoggedTransaction>,
 }
 
 /// What a worker thread is given.
@@ -90,7 +92,8 @@ pub(super) fn run_worker<C: Connector>(
     // What was counted until here belongs to the warm-up.
     event_loop.take_tally();
     let (usage, seconds) = measure(context, &event_loop, &mut members, began)?;
-    let scripts = event_loop.take_tally().map(Tally::into_records).unwrap_or_default();
+    let tally = event_loop.take_tally().zip(began);
+    let (scripts, transactions) = tally.map(|(tally, began)| tally.into_parts(began)).unwrap_or_default();
     let close_phase = |phase| if let Phase::Close = phase { Some(()) } else { None };
     wait_flushing(context, &event_loop, &mut members, close_phase)?;
     for session in members.iter_mut().filter_map(|member| member.session.as_mut()) {
@@ -103,7 +106,7 @@ pub(super) fn run_worker<C: Connector>(
         }
         clients.push(member.record);
     }
-    Ok(Dispatch { clients, workers: vec![usage], seconds, scripts })
+    Ok(Dispatch { clients, workers: vec![usage], seconds, scripts, transactions })
 }
 
 /// Connects all clients of a worker at the same time.

@@ -47,6 +47,7 @@ pub struct Plan {
     scale: i64,
     max_tries: u32,
     on_error: OnError,
+    logs_transactions: bool,
     /// Of a load: the next slice of the rows.
     slices: Option<Slices>,
     /// Of what comes after a run: the results of its statements.
@@ -124,6 +125,7 @@ impl Plan {
             // Schema, load and what comes after are executed once, and have to succeed.
             max_tries: if part == Part::Scripts { own.max_tries } else { 1 },
             on_error: if part == Part::Scripts { own.on_error } else { OnError::Abort },
+            logs_transactions: part == Part::Scripts && own.transaction_log,
             slices: match &own.load {
                 Some(Load::Script { rows, batch, .. }) if part == Part::Load => {
                     Some(Slices { next: AtomicU64::new(0), rows: *rows, batch: (*batch).max(1) })
@@ -244,6 +246,6 @@ impl Plan {
                 statements: records,
             });
         }
-        Tally::new(scripts, statements)
+        Tally::new(scripts, statements, self.logs_transactions)
     }
 }

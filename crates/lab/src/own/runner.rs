@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use results::scripts::FailureKind;
+use results::scripts::transactions::{LoggedTransaction, Outcome};
 use script::{Action, Chooser, Client, Expect, Program, Store};
 use stats::random::derive_seed;
 
@@ -19,6 +20,7 @@ use crate::engine::SessionError;
 #[derive(Debug)]
 pub struct Runner {
     plan: Arc<Plan>,
+    client_index: u32,
     client: Client,
     chooser: Chooser,
     tally: Rc<RefCell<Tally>>,
@@ -56,7 +58,15 @@ impl Runner {
         let client = Client::new(plan.program(), seeds, client_index as usize, plan.scale());
         let tally = registration.tally(|| plan.tally());
         let collected = (plan.part() == Part::After).then(Vec::new);
-        Ok(Self { client, chooser, tally, answer: Answer::default(), collected, plan })
+        Ok(Self { client_index, client, chooser, tally, answer: Answer::default(), collected, plan })
+    }
+
+    /// Logs a transaction that ends now, where they are logged.
+    fn log(&self, script: usize, outcome: Outcome, lag_ns: Option<u64>, retries: u32) {
+        let client = self.client_index;
+        let logged =
+            || LoggedTransaction { client, script: script as u32, end_ns: 0, outcome, lag_ns, retries };
+        self.tally.borrow_mut().log(logged);
     }
 
     /// Of a load: takes the next slice of the rows.
@@ -96,7 +106,11 @@ impl Runner {
         loop {
             let ended = match self.attempt(connection, script, registration).await {
                 Ok(()) => {
-                    self.tally.borrow_mut().ended(script, nanoseconds(began));
+                    let latency_ns = nanoseconds(began);
+                    self.tally.borrow_mut().ended(script, latency_ns);
+                    let lag_ns = registration.lag_ns();
+                    let outcome = Outcome::Done(latency_ns + lag_ns.unwrap_or(0));
+                    self.log(script, outcome, lag_ns, tries - 1);
                     if let Some(collected) = &mut self.collected {
                         self.plan.hand_in(std::mem::take(collected));
                     }
@@ -133,6 +147,7 @@ impl Runner {
                 continue;
             }
             self.tally.borrow_mut().failed(script, error.kind);
+            self.log(script, Outcome::Failed(error.kind), registration.lag_ns(), tries - 1);
             return match is_retryable || self.plan.on_error() == OnError::Continue {
                 true => Err(SessionError::Failed(error.text)),
                 false => Err(SessionError::Fatal(error.text)),
@@ -305,7 +320,7 @@ mod tests {
             assert!(connection.0.is_empty());
         };
         event_loop.run(vec![Box::pin(run)]).unwrap();
-        let record = event_loop.take_tally().unwrap().into_records().remove(0);
+        let record = event_loop.take_tally().unwrap().into_parts(Instant::now()).0.remove(0);
         (outcome.take().unwrap(), record)
     }
 

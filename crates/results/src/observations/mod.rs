@@ -3,6 +3,7 @@
 mod limit;
 mod meaning;
 
+use crate::scripts::transactions::LoggedTransaction;
 use serde::{Deserialize, Serialize};
 
 pub use limit::Limit;
@@ -19,6 +20,9 @@ pub struct Observations {
     pub series: Vec<Series>,
     /// What looked, how often, and at which cost.
     pub samplers: Vec<SamplerRecord>,
+    /// Each transaction, where a workload of the user's own logs them. Stored apart, and not read back with the run.
+    #[serde(skip)]
+    pub transactions: Vec<LoggedTransaction>,
 }
 
 impl Observations {
@@ -28,6 +32,7 @@ impl Observations {
         self.tasks.extend(other.tasks);
         self.series.extend(other.series);
         self.samplers.extend(other.samplers);
+        self.transactions.extend(other.transactions);
         self.tasks.sort_by_key(|task| task.at_ns);
     }
 }

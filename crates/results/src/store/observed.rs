@@ -138,7 +138,13 @@ impl Store {
             Depth::Short => (Vec::new(), Vec::new()),
             Depth::Complete => (self.tasks(run_id)?, self.series(run_id)?),
         };
-        Ok(Observations { waits: self.waits(run_id)?, tasks, series, samplers: self.samplers(run_id)? })
+        Ok(Observations {
+            waits: self.waits(run_id)?,
+            tasks,
+            series,
+            samplers: self.samplers(run_id)?,
+            transactions: Vec::new(),
+        })
     }
 
     fn waits(&self, run_id: i64) -> Result<Vec<WaitProfile>, StoreError> {

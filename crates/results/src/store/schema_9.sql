@@ -27,6 +27,15 @@ CREATE TABLE statement (
     FOREIGN KEY (run_id, script_position) REFERENCES script (run_id, position)
 ) STRICT;
 
+CREATE TABLE transaction_log (
+    run_id INTEGER PRIMARY KEY REFERENCES run (id),
+    log    BLOB NOT NULL -- each transaction: docs of results::scripts::transactions
+) STRICT;
+
+CREATE TRIGGER transaction_log_is_written_once BEFORE UPDATE ON transaction_log
+BEGIN SELECT RAISE(ABORT, 'a log of transactions cannot change'); END;
+CREATE TRIGGER transaction_log_is_kept BEFORE DELETE ON transaction_log
+BEGIN SELECT RAISE(ABORT, 'a log of transactions cannot be deleted'); END;
 CREATE TRIGGER script_is_written_once BEFORE UPDATE ON script
 BEGIN SELECT RAISE(ABORT, 'a script cannot change'); END;
 CREATE TRIGGER script_is_kept BEFORE DELETE ON script

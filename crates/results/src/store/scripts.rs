@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::histogram::LatencyHistogram;
 use crate::redaction::redacted;
+use crate::scripts::transactions::{self, LoggedTransaction};
 use crate::scripts::{CellScripts, ScriptRecord, StatementRecord};
 use crate::store::document::json;
 use crate::store::observed::Depth;
@@ -53,6 +54,37 @@ pub(super) fn insert(connection: &Connection, run_id: i64, scripts: &[ScriptReco
         }
     }
     Ok(())
+}
+
+/// Stores each transaction of a run, where they were logged.
+pub(super) fn insert_log(
+    connection: &Connection,
+    run_id: i64,
+    log: &[LoggedTransaction],
+) -> rusqlite::Result<()> {
+    if !log.is_empty() {
+        connection.execute(
+            "INSERT INTO transaction_log (run_id, log) VALUES (?1, ?2)",
+            params![run_id, transactions::to_bytes(log)],
+        )?;
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Each transaction of a run; empty where they were not logged.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds something else.
+    pub fn transaction_log(&self, run_id: i64) -> Result<Vec<LoggedTransaction>, StoreError> {
+        if open::version(&self.connection).map_err(self.sqlite())? < VERSION {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT log FROM transaction_log WHERE run_id = ?1";
+        let found = self.connection.query_row(sql, [run_id], |row| row.get::<_, Vec<u8>>(0)).optional();
+        let bytes = found.map_err(self.sqlite())?.unwrap_or_default();
+        Ok(transactions::from_bytes(&bytes).unwrap_or_default())
+    }
 }
 
 fn bytes(histogram: &LatencyHistogram) -> Option<Vec<u8>> {

@@ -197,7 +197,8 @@ pub(super) fn insert_parts(connection: &Connection, run_id: i64, run: &Run) -> r
     insert_metrics_and_gates(connection, run_id, run)?;
     insert_warnings_and_events(connection, run_id, run)?;
     observed::insert(connection, run_id, &run.observations)?;
-    scripts::insert(connection, run_id, &run.scripts)
+    scripts::insert(connection, run_id, &run.scripts)?;
+    scripts::insert_log(connection, run_id, &run.observations.transactions)
 }
 
 fn update_run(connection: &Connection, run_id: i64, run: &Run) -> rusqlite::Result<()> {

@@ -1,3 +1,5 @@
+//! What the store keeps and gives back.
+
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -180,6 +182,7 @@ fn observations() -> Observations {
             cpu_s: 0.01,
             problem: Some("one look came late".to_owned()),
         }],
+        transactions: Vec::new(),
     }
 }
 
