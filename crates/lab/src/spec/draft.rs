@@ -1,35 +1,23 @@
 //! Parameters and factors on their way from the spec to the plan: what each layer sets, and where.
 
+mod assignment;
 mod command_line;
 mod kind;
 
 use results::EngineId;
 use results::model::{Factor, Level};
 
-use super::document::{Element, Entry};
+use super::document::Entry;
 use super::error::{Span, SpecError, SpecText, quoted};
-use super::parameters::{self, Parameter, ParameterType, engine_names, is_engine, parameters, rival};
+use super::parameters::{self, Parameter, engine_names, is_engine, parameters, rival};
 use super::value::{Scalar, level};
+pub(crate) use assignment::Assignment;
+use assignment::{factor, single};
 use command_line::parse_override;
 use kind::{canonical, kind_of};
 
-/// More levels than this are a slip of the pen, not an experiment.
-const LEVELS_MAX: usize = 1000;
-
 /// Names of settings may nest (`auto_explain.log_timing`); no engine goes deeper.
 const SETTING_DEPTH_MAX: usize = 3;
-
-/// A parameter with its level, or a factor with its levels, and where they are written.
-#[derive(Clone, Debug)]
-pub(crate) struct Assignment {
-    /// Canonical name.
-    pub(crate) name: String,
-    pub(crate) place: Span,
-    pub(crate) levels: Vec<Level>,
-    /// Given in a table of its engine's: it does not exist where the experiment runs on another engine. A setting of
-    /// another engine among the factors of all is a slip.
-    pub(crate) is_of_engine: bool,
-}
 
 /// Factors in order, and the parameters that do not vary.
 #[derive(Clone, Debug, Default)]
@@ -294,57 +282,4 @@ fn default_level(parameter: &Parameter, is_own: bool) -> Option<Level> {
     let text = parameter.default.or_else(|| parameters::default_of_own_workload(parameter.name, is_own))?;
     let source = SpecText::new("default", text);
     level(parameter.name, &parameter.kind, &Scalar::Word(text.to_owned()), &source.place(0..text.len())).ok()
-}
-
-fn single(name: &str, kind: &ParameterType, entry: &Entry<'_>) -> Result<Assignment, SpecError> {
-    let element = entry.element();
-    let value = level(name, kind, &element.scalar(name)?, &element.place)?;
-    Ok(Assignment {
-        name: name.to_owned(),
-        place: entry.key_place.clone(),
-        levels: vec![value],
-        is_of_engine: false,
-    })
-}
-
-fn factor(
-    name: &str,
-    kind: &ParameterType,
-    elements: &[Element<'_>],
-    entry: &Entry<'_>,
-) -> Result<Assignment, SpecError> {
-    let levels = elements
-        .iter()
-        .map(|element| {
-            Ok((level(name, kind, &element.scalar(name)?, &element.place)?, element.place.clone()))
-        })
-        .collect::<Result<Vec<_>, SpecError>>()?;
-    distinct(name, levels, &entry.key_place, &entry.value_place)
-}
-
-/// Levels without repeats, at least one and not too many.
-fn distinct(
-    name: &str,
-    levels: Vec<(Level, Span)>,
-    key_place: &Span,
-    value_place: &Span,
-) -> Result<Assignment, SpecError> {
-    if levels.is_empty() {
-        return Err(SpecError::at(value_place, format!("factor `{name}` has no levels"), "an empty list")
-            .help("give at least one level, or remove the factor"));
-    }
-    if levels.len() > LEVELS_MAX {
-        let title = format!("factor `{name}` has {} levels, at most {LEVELS_MAX} are taken", levels.len());
-        return Err(SpecError::at(key_place, title, ""));
-    }
-    for (index, (level, place)) in levels.iter().enumerate() {
-        if let Some((_, earlier)) = levels[..index].iter().find(|(earlier, _)| earlier == level) {
-            let title = format!("level {} of factor `{name}` is given twice", quoted(&level.to_string()));
-            return Err(SpecError::at(place, title, "again here")
-                .and(earlier, "first here")
-                .help("remove one: the same cell would be measured under two names"));
-        }
-    }
-    let levels = levels.into_iter().map(|(level, _)| level).collect();
-    Ok(Assignment { name: name.to_owned(), place: key_place.clone(), levels, is_of_engine: false })
 }

@@ -134,6 +134,37 @@ impl Experiment {
         Ok(experiment)
     }
 
+    fn empty(head: Span, is_own: bool) -> Self {
+        Self {
+            name: String::new(),
+            title: String::new(),
+            question: String::new(),
+            kind: Kind::Own,
+            published_in: None,
+            comment: String::new(),
+            samplers: Vec::new(),
+            scale: Scale::Full,
+            repetitions: REPETITIONS_DEFAULT,
+            design: DesignSpec::default(),
+            base: Draft::new(is_own),
+            layout: Layout::default(),
+            validity: Validity::default(),
+            repeat_until: None,
+            miniature: None,
+            own: None,
+            claims: Vec::new(),
+            head,
+        }
+    }
+
+    /// Writes down what follows from `[workload]`.
+    fn settle_own_workload(&mut self, place: &Span) {
+        self.base.settle_own_workload(place);
+        if self.title.is_empty() {
+            self.title = self.question.clone();
+        }
+    }
+
     /// The scales at which the experiment can run.
     pub fn scales(&self) -> Vec<Scale> {
         let own = [self.scale];
@@ -197,26 +228,7 @@ fn read_experiment(
     let workload = entries.iter().find(|entry| entry.key == "workload");
     let is_own = workload.is_some();
     let top = source.place(0..0);
-    let mut experiment = Experiment {
-        name: String::new(),
-        title: String::new(),
-        question: String::new(),
-        kind: Kind::Own,
-        published_in: None,
-        comment: String::new(),
-        samplers: Vec::new(),
-        scale: Scale::Full,
-        repetitions: REPETITIONS_DEFAULT,
-        design: DesignSpec::default(),
-        base: Draft::new(is_own),
-        layout: Layout::default(),
-        validity: Validity::default(),
-        repeat_until: None,
-        miniature: None,
-        own: None,
-        claims: Vec::new(),
-        head: top.clone(),
-    };
+    let mut experiment = Experiment::empty(top.clone(), is_own);
     let mut miniature = None;
     for entry in entries {
         match entry.key {
@@ -259,10 +271,7 @@ fn read_experiment(
         experiment.miniature = Some(Miniature::read(&entry.table()?, &experiment.validity, is_own)?);
     }
     if let Some(workload) = workload {
-        experiment.base.settle_own_workload(&workload.key_place);
-        if experiment.title.is_empty() {
-            experiment.title = experiment.question.clone();
-        }
+        experiment.settle_own_workload(&workload.key_place);
     }
     experiment.design.check_metrics(experiment.own.as_ref().and_then(OwnSpec::after))?;
     require_texts(&experiment, &top)?;

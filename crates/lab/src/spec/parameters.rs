@@ -9,7 +9,7 @@ mod own_workload;
 mod parameter;
 mod reading;
 
-pub(crate) use own_workload::{default_of_own_workload, is_of_own_workload_alone, of_own_workload};
+pub(crate) use own_workload::{default_of_own_workload, is_of_own_workload_alone};
 pub use parameter::{Parameter, ParameterType};
 
 /// Names of the engines that a spec may name: in `[engine.NAME]`, and as the prefix of a setting (`postgres.shared_buffers`).
@@ -31,6 +31,11 @@ pub fn parameters() -> &'static [Parameter] {
 /// The parameter called `name`, also by an alias; `None` when there is none.
 pub fn parameter(name: &str) -> Option<&'static Parameter> {
     PARAMETERS.iter().find(|parameter| parameter.name == name || parameter.aliases.contains(&name))
+}
+
+/// The parameter that means something for workloads of the user's own under this name or alias; `None` for all others.
+pub(crate) fn of_own_workload(name: &str) -> Option<&'static Parameter> {
+    parameter(name).filter(|parameter| own_workload::is_named(parameter, name))
 }
 
 /// Pairs of parameters of which a run has at most one: setting one replaces the other of an earlier layer.

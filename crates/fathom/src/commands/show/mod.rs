@@ -1,12 +1,10 @@
 //! `fathom show`: the spec of an experiment, as it can be saved, changed and run; the SQL of its runs; or a stored check.
 
+mod spec;
 mod sql;
 
-use std::path::Path;
-
-use anyhow::Context;
 use lab::assignment::Assignment;
-use lab::spec::{Experiment, Files, FilesBeside, NoFiles, Request};
+use lab::spec::{Experiment, Request};
 use results::model::Scale;
 use results::store::Store;
 use results::wording::counted;
@@ -18,6 +16,7 @@ use crate::cli::terminal::{print_document, print_json, say};
 use crate::engines::DRIVERS;
 use crate::exit_status::ExitStatus;
 use crate::targets::default_base;
+pub(crate) use spec::{files_of, spec_text};
 
 /// Seed of the study that is previewed; it plays no part in what is printed.
 const SEED: u64 = 1;
@@ -64,33 +63,4 @@ fn previews(experiment: &Experiment, arguments: &ShowArguments) -> anyhow::Resul
         preview.lines().iter().for_each(|line| say(&format!("  {line}")));
     }
     Ok(())
-}
-
-/// The files that a spec may name: those from its directory on, none for a shipped experiment.
-pub(crate) fn files_of(experiment: &str) -> Box<dyn Files> {
-    match is_path(experiment) {
-        true => Box::new(FilesBeside::spec(Path::new(experiment))),
-        false => Box::new(NoFiles),
-    }
-}
-
-fn is_path(experiment: &str) -> bool {
-    experiment.ends_with(".toml") || experiment.contains('/')
-}
-
-/// Name for messages and text of a spec: a path when it looks like one, else a shipped experiment.
-pub(crate) fn spec_text(experiment: &str) -> anyhow::Result<(String, String)> {
-    // Not quoted: a URL may hold a password.
-    if experiment.contains("://") {
-        anyhow::bail!(
-            "a URL is not an experiment\nhint: give an experiment, and the server with --target URL"
-        );
-    }
-    if is_path(experiment) {
-        let text = disk::regular::read_to_string(experiment)
-            .with_context(|| format!("could not read spec \"{experiment}\""))?;
-        return Ok((experiment.to_owned(), text));
-    }
-    let shipped = lab::spec::find(experiment).map_err(|error| anyhow::anyhow!("{error}"))?;
-    Ok((format!("{}.toml", shipped.name), shipped.text.to_owned()))
 }

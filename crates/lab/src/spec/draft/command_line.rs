@@ -1,7 +1,7 @@
 //! One `--set` of the command line.
 
+use super::assignment::{Assignment, distinct};
 use super::kind::{canonical, kind_of};
-use super::{Assignment, distinct};
 use crate::spec::error::{SpecError, SpecText};
 use crate::spec::value::{Scalar, level};
 

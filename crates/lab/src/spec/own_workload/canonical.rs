@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::load::LoadSpec;
-use super::{OwnSpec, Template};
+use super::table::OwnSpec;
+use super::template::Template;
 use crate::spec::canonical::{key, line, text};
 
 impl OwnSpec {

@@ -8,8 +8,8 @@ use results::model::Level;
 use script::ScriptError;
 
 use super::load::LoadSpec;
-use super::template::{Rendered, TemplateError, placeholders, render, uses_variable};
-use super::{OwnSpec, Template};
+use super::table::{OwnSpec, ScriptSpec};
+use super::template::{Rendered, Template, TemplateError, placeholders, render, uses_variable};
 use crate::own::{Load, OnError, OwnWorkload, Part, Plan, PlanError, Protocol, SqlText, WeightedScript};
 use crate::spec::draft::Draft;
 use crate::spec::duration::duration;
@@ -122,7 +122,7 @@ impl<'a> Texts<'a> {
         let spec = self.spec;
         let schema = spec.schema.as_ref().map(|template| self.sql(Part::Schema, template)).transpose()?;
         let load = spec.load.as_ref().map(|load| self.load(load)).transpose()?;
-        let script = |script: &'a super::ScriptSpec| {
+        let script = |script: &'a ScriptSpec| {
             Ok(WeightedScript { sql: self.sql(Part::Scripts, &script.sql)?, weight: script.weight })
         };
         let scripts = spec.scripts.iter().map(script).collect::<Result<_, SpecError>>()?;

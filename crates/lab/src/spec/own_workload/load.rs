@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::Template;
 use super::files::{DataFile, Files};
-use super::read::{counted, sql};
+use super::sql_text::{counted, sql};
+use super::template::{Template, uses_variable};
 use crate::spec::document::{Element, Entry};
 use crate::spec::error::SpecError;
 
@@ -96,7 +96,7 @@ fn script(entry: &Entry<'_>, entries: &[Entry<'_>], files: &dyn Files) -> Result
             .help("write script = \"load.sql\" or script = { sql = '''...''' }"));
     };
     let slices = ["row", "first_row", "last_row", "rows"];
-    let used = slices.iter().find(|name| super::template::uses_variable(text.text(), name));
+    let used = slices.iter().find(|name| uses_variable(text.text(), name));
     if let Some(used) = used.filter(|_| rows.is_none()) {
         let title = format!("the load uses `:{used}`, and `rows` is not given");
         return Err(SpecError::at(&entry.value_place, title, "")

@@ -3,6 +3,26 @@
 use std::ops::Range;
 
 use super::files::TEXT_BYTES_MAX;
+use crate::spec::error::{Span, SpecText};
+
+/// A text with placeholders.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    /// The text, and the name that messages call it by: its file.
+    pub(super) source: SpecText,
+    /// Where the spec names it.
+    pub(super) place: Span,
+}
+
+impl Template {
+    pub(super) fn new(name: &str, text: &str, place: Span) -> Self {
+        Self { source: SpecText::new(name, text), place }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        self.source.text()
+    }
+}
 
 /// A text with its placeholders replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]

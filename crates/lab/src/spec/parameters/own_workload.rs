@@ -90,12 +90,10 @@ const SHARED: [&str; 18] = [
 const DEFAULTS: [(&str, &str); 4] =
     [("protocol", "simple"), ("max_tries", "1"), ("on_error", "abort"), ("scale", "1")];
 
-/// The parameter that means something for own workloads under this name or alias; `None` for all others.
-pub(crate) fn of_own_workload(name: &str) -> Option<&'static Parameter> {
-    super::parameter(name).filter(|parameter| {
-        let is_named = parameter.name == name || SHARED.contains(&name);
-        is_named && (SHARED.contains(&parameter.name) || is_of_own_workload_alone(parameter.name))
-    })
+/// Does a parameter mean something for own workloads under this name or alias?
+pub(super) fn is_named(parameter: &Parameter, name: &str) -> bool {
+    let is_name = parameter.name == name || SHARED.contains(&name);
+    is_name && (SHARED.contains(&parameter.name) || is_of_own_workload_alone(parameter.name))
 }
 
 /// Has the parameter no meaning for any other workload?
