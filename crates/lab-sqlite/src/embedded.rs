@@ -8,7 +8,7 @@ use lab::engine::look_up::Answers;
 use lab::engine::managed_directory::{ManagedDirectory, leftovers};
 use lab::engine::{
     CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Files, Layout, Limitation,
-    Observe, PostRunState, Residence, Target, TargetError,
+    Observe, OwnDatabases, PostRunState, Residence, Target, TargetError,
 };
 use lab::work::{Work, Workload};
 use results::model::Metric;
@@ -27,6 +27,7 @@ use crate::workload::table::{PAGE_SIZE_BYTES, TABLE};
 mod abilities;
 pub(crate) mod database;
 mod files;
+mod own;
 mod pragmas;
 mod reading;
 
@@ -50,7 +51,7 @@ struct SqliteRun {
     answers: Answers,
     /// Stays open, so that no client is the last to close: the last one would fold the log into the database
     /// file, sometimes before and sometimes after the counters are read. Absent where it would lock clients out.
-    _keeper: Option<Connection>,
+    keeper: Option<Connection>,
     /// Holds a reading transaction open, where the work asks for it.
     _reader: Option<Connection>,
 }
@@ -86,6 +87,19 @@ impl SqliteTarget {
         Database::new(path, vfs)
     }
 
+    /// Removes the files of the run; no connection may be open.
+    fn remove_files(&self) -> Result<(), TargetError> {
+        for name in ["run.db", "run.db-wal", "run.db-shm", "run.db-journal", "source.db"] {
+            let path = self.directory().join(name);
+            match fs::remove_file(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(source) => return Err(TargetError::Io { action: "remove file", path, source }),
+            }
+        }
+        Ok(())
+    }
+
     /// Makes every sync take this much longer.
     #[cfg(test)]
     pub(crate) fn delay_syncs(&self, delay: std::time::Duration) {
@@ -114,6 +128,9 @@ impl Target for SqliteTarget {
         if let Some(fixture) = FixtureTables::of(work, self.directory()) {
             return self.prepare_reading(&fixture, work);
         }
+        if work.own.is_some() {
+            return self.prepare_own(work);
+        }
         let source = self.source(work)?;
         let database = self.database(work);
         let connection = database.create().map_err(|error| open_error("create", &database, error))?;
@@ -132,8 +149,7 @@ impl Target for SqliteTarget {
         let keeper = (schema::pragma_value(work, "locking_mode") != "exclusive").then_some(connection);
         let connector = SqliteConnector::new(database, work, meter).with_source(source);
         let answers = Answers::default();
-        self.run =
-            Some(SqliteRun { work: work.clone(), connector, answers, _keeper: keeper, _reader: reader });
+        self.run = Some(SqliteRun { work: work.clone(), connector, answers, keeper, _reader: reader });
         Ok(())
     }
 
@@ -161,6 +177,9 @@ impl Target for SqliteTarget {
         if let Some(fixture) = FixtureTables::of(work, self.directory()).filter(|_| work.workload.looks_up())
         {
             return self.look_up_state(&fixture, work);
+        }
+        if work.own.is_some() {
+            return self.own_state(work);
         }
         if !work.workload.adds_rows() {
             return Ok(PostRunState::default());
@@ -202,15 +221,7 @@ impl Target for SqliteTarget {
 
     fn clean(&mut self) -> Result<(), TargetError> {
         self.run = None;
-        for name in ["run.db", "run.db-wal", "run.db-shm", "run.db-journal", "source.db"] {
-            let path = self.directory().join(name);
-            match fs::remove_file(&path) {
-                Ok(()) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(source) => return Err(TargetError::Io { action: "remove file", path, source }),
-            }
-        }
-        Ok(())
+        self.remove_files()
     }
 
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
@@ -246,6 +257,10 @@ impl Target for SqliteTarget {
     }
 
     fn observe(&mut self) -> Option<&mut dyn Observe> {
+        Some(self)
+    }
+
+    fn own_databases(&mut self) -> Option<&mut dyn OwnDatabases> {
         Some(self)
     }
 }

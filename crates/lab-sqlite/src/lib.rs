@@ -9,6 +9,7 @@ mod engine;
 mod expand;
 mod inventory;
 mod limits;
+mod own;
 mod series;
 mod session;
 mod sync_call;

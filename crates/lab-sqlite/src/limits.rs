@@ -37,7 +37,7 @@ pub fn limitations(work: &Work) -> Vec<Limitation> {
     let is_exclusive = schema::pragma_value(work, "locking_mode") == "exclusive";
     if is_exclusive && work.connections > 1 {
         add("connections", true, "locking_mode exclusive keeps others out: connections must be 1");
-    } else if work.connections > 1 && work.workload.adds_rows() {
+    } else if work.connections > 1 && (work.workload.adds_rows() || work.own.is_some()) {
         add("connections", false, "SQLite has one writer at a time: further connections wait for it");
     }
     if work.loop_side == LoopSide::Server {

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use lab::client::Registration;
 use lab::engine::{Connector, ServerLoop, ServerShare, Session, SessionError};
+use lab::own::Part;
 use lab::work::{KeyOrder, Work};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, InterruptHandle};
 use rustix::thread::{Pid, gettid};
 use stats::random::{Random, derive_seed};
 
@@ -20,6 +21,8 @@ use crate::workload::schema;
 
 /// How long a connection waits for the one writer before the transaction counts as a retry.
 const BUSY_TIME_MAX: Duration = Duration::from_secs(30);
+/// The same while rows are loaded, in transactions that are as long as the user makes them.
+const LOAD_BUSY_TIME_MAX: Duration = Duration::from_secs(600);
 /// Stream of the random numbers that make keys, apart from arrival times.
 const KEY_STREAM: u64 = 0x6b65_7973;
 
@@ -31,12 +34,35 @@ pub struct SqliteConnector {
     /// Next sequential key, shared by all clients: keys grow over the whole run.
     next_key: Arc<AtomicU64>,
     is_interrupted: Arc<AtomicBool>,
+    interrupts: Interrupts,
     /// What the connections' VFS measures, and by which clock; `None` for SQLite's own VFS.
     meter: Option<&'static Meter>,
     clients: Arc<Mutex<Vec<Client>>>,
     /// Database with the keys of one load in their order.
     source: Option<PathBuf>,
     look_up: Option<LookUp>,
+}
+
+/// What ends the statements that connections are executing.
+#[derive(Clone, Default)]
+struct Interrupts(Arc<Mutex<Vec<InterruptHandle>>>);
+
+impl std::fmt::Debug for Interrupts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Interrupts")
+    }
+}
+
+/// The clock, and where a client adds up its time in transactions or statements.
+pub(super) type Busy = (&'static Meter, Arc<AtomicU64>);
+
+/// A connection for scripts.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    /// For the time inside statements.
+    pub(super) busy: Option<Busy>,
+    /// Is the run to end at once?
+    pub(super) is_interrupted: Arc<AtomicBool>,
 }
 
 /// A client that opened its connection.
@@ -56,6 +82,7 @@ impl SqliteConnector {
             work: Arc::new(work.clone()),
             next_key: Arc::new(AtomicU64::new(1)),
             is_interrupted: Arc::new(AtomicBool::new(false)),
+            interrupts: Interrupts::default(),
             clients: Arc::default(),
             source: None,
             look_up: None,
@@ -77,20 +104,45 @@ impl SqliteConnector {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends the loops of all sessions after their transaction.
-    pub(super) fn interrupt(&self) {
-        self.is_interrupted.store(true, Ordering::Relaxed);
+    /// Forgets the clients of an earlier part.
+    pub(super) fn forget_clients(&self) {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Opens a connection and applies the pragmas that belong to a connection.
-    fn open(&self, client_index: u32) -> Result<SqliteSession, SessionError> {
+    /// Ends the loops of all sessions after their transaction, and those of scripts within their statement.
+    pub(super) fn interrupt(&self) {
+        self.is_interrupted.store(true, Ordering::Relaxed);
+        for handle in self.interrupts.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            handle.interrupt();
+        }
+    }
+
+    /// Opens a connection for a part of the user's own workload. Only clients of the measured part are sampled.
+    pub(super) fn connection(&self, part: Part) -> Result<Opened, SessionError> {
+        let (connection, busy) =
+            if part == Part::Scripts { self.open_measured()? } else { (self.open_connection()?, None) };
+        if matches!(part, Part::Schema | Part::Load) {
+            for_loading(&connection).map_err(session_error)?;
+        }
+        let handle = connection.get_interrupt_handle();
+        self.interrupts.0.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+        Ok(Opened { connection, busy, is_interrupted: Arc::clone(&self.is_interrupted) })
+    }
+
+    /// Opens a connection of a client that is sampled, and applies the pragmas that belong to a connection.
+    fn open_measured(&self) -> Result<(Connection, Option<Busy>), SessionError> {
+        let connection = self.open_connection()?;
+        let client = Client { thread: gettid(), busy_ticks: Arc::default() };
+        let busy = self.meter.map(|meter| (meter, Arc::clone(&client.busy_ticks)));
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).push(client);
+        Ok((connection, busy))
+    }
+
+    fn open_connection(&self) -> Result<Connection, SessionError> {
         let connection = self.database.open().map_err(|error| {
             let path = self.database.path().display();
             SessionError::Fatal(format!("could not open database \"{path}\": {error}"))
         })?;
-        let client = Client { thread: gettid(), busy_ticks: Arc::default() };
-        let busy = self.meter.map(|meter| (meter, Arc::clone(&client.busy_ticks)));
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner).push(client);
         connection.busy_timeout(BUSY_TIME_MAX).map_err(session_error)?;
         for (name, value) in schema::pragma_values(&self.work) {
             if schema::belongs_to_connection(name, &value) {
@@ -103,6 +155,11 @@ impl SqliteConnector {
                     .map_err(session_error)?;
             }
         }
+        Ok(connection)
+    }
+
+    fn open(&self, client_index: u32) -> Result<SqliteSession, SessionError> {
+        let (connection, busy) = self.open_measured()?;
         if let Some(source) = &self.source {
             connection.execute(guid::ATTACH, [source.to_string_lossy()]).map_err(session_error)?;
         }
@@ -129,6 +186,12 @@ impl SqliteConnector {
             }
         }
     }
+}
+
+/// Loads wait for each other, and for no disk: what was loaded is flushed when it is kept.
+pub(super) fn for_loading(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(LOAD_BUSY_TIME_MAX)?;
+    connection.execute_batch("PRAGMA synchronous=off")
 }
 
 /// Where a row's key comes from.
@@ -172,8 +235,8 @@ pub struct SqliteSession {
     takes_all: bool,
     look_up: Option<LookUp>,
     is_interrupted: Arc<AtomicBool>,
-    /// The clock, and where the time inside transactions is added up.
-    busy: Option<(&'static Meter, Arc<AtomicU64>)>,
+    /// For the time inside transactions.
+    busy: Option<Busy>,
 }
 
 impl Session for SqliteSession {
@@ -254,7 +317,7 @@ impl SqliteSession {
     }
 }
 
-fn session_error(error: rusqlite::Error) -> SessionError {
+pub(super) fn session_error(error: rusqlite::Error) -> SessionError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SessionError::Retry(error.to_string()),
         Some(ErrorCode::DiskFull) => SessionError::Fatal(format!(

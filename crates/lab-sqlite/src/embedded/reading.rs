@@ -32,7 +32,7 @@ impl SqliteTarget {
         };
         let connector = SqliteConnector::new(self.database(work), work, meter);
         let connector = connector.with_look_up(work.workload.looks_up().then_some(look_up));
-        self.run = Some(SqliteRun { work: work.clone(), connector, answers, _keeper: None, _reader: None });
+        self.run = Some(SqliteRun { work: work.clone(), connector, answers, keeper: None, _reader: None });
         Ok(())
     }
 

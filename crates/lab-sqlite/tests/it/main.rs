@@ -3,3 +3,4 @@
 
 mod expand;
 mod inventory;
+mod own;

@@ -1,0 +1,9 @@
+//! Workloads of the user's own on SQLite: real files, clients on threads of their own.
+
+mod databases;
+mod failures;
+mod loads;
+mod refused;
+mod runs;
+mod scripts;
+mod support;
