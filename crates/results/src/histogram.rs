@@ -1,5 +1,7 @@
 //! Latency histograms: recorded in nanoseconds, merged by addition, stored in the HdrHistogram V2 form.
 
+use std::borrow::Cow;
+
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
@@ -17,98 +19,120 @@ const COOKIE_V2: u32 = 0x1c84_9313;
 /// Bytes of the longest count, all of whose bits are set. No count of 32 bits has more than 5 bytes.
 const COUNT_BYTES_MAX: usize = 9;
 
+/// Latencies that are kept one by one before they are counted in buckets: half the memory of the buckets up to a millisecond.
+const FEW_MAX: usize = 512;
+
 /// Counts of latencies in nanoseconds, three significant digits, without an upper limit.
 ///
-/// Memory grows with the largest value seen: about 4 KiB per doubling above one microsecond
+/// The first 512 latencies are kept one by one, 8 bytes each, so that ten thousand clients with few transactions each take
+/// little memory. From then on memory grows with the largest value seen: about 4 KiB per doubling above one microsecond
 /// (32-bit counters). Merging two histograms adds their counts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct LatencyHistogram {
-    counts: Histogram<u32>,
+    /// Empty when there are buckets.
+    few: Vec<u64>,
+    buckets: Option<Box<Histogram<u32>>>,
 }
 
-impl Default for LatencyHistogram {
-    fn default() -> Self {
-        Self::new()
+impl PartialEq for LatencyHistogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.counted() == other.counted()
     }
 }
 
 impl LatencyHistogram {
-    /// Makes an empty histogram that resizes itself.
+    /// Makes an empty histogram; allocates nothing.
     pub fn new() -> Self {
-        let mut counts = Histogram::new_with_bounds(LATENCY_NS_MIN, 2 * LATENCY_NS_MIN, SIGNIFICANT_DIGITS)
-            .expect("the bounds are constants that HdrHistogram accepts");
-        counts.auto(true);
-        Self { counts }
+        Self::default()
     }
 
     /// Counts one latency of `latency_ns` nanoseconds.
     ///
     /// The histogram resizes itself, so a value is never lost; when memory for the resize cannot be
     /// indexed (beyond 2^63 ns) the value is counted at the largest bucket.
+    #[inline]
     pub fn record(&mut self, latency_ns: u64) {
-        if self.counts.record(latency_ns).is_err() {
-            self.counts.saturating_record(latency_ns);
+        if self.buckets.is_none() && self.few.len() < FEW_MAX {
+            self.few.push(latency_ns);
+            return;
         }
+        count_in(self.buckets_mut(), latency_ns, 1);
     }
 
     /// Counts `count` latencies of `latency_ns` nanoseconds; beyond 2^32 of one value, or 2^63 ns, at the largest that fits.
     pub fn record_count(&mut self, latency_ns: u64, count: u64) {
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        if self.counts.record_n(latency_ns, count).is_err() {
-            self.counts.saturating_record_n(latency_ns, count);
-        }
+        count_in(self.buckets_mut(), latency_ns, u32::try_from(count).unwrap_or(u32::MAX));
     }
 
     /// Adds all counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        self.counts.add(&other.counts).expect("both histograms resize themselves");
+        match &other.buckets {
+            Some(buckets) => {
+                self.buckets_mut().add(buckets.as_ref()).expect("both histograms resize themselves");
+            }
+            None => other.few.iter().for_each(|latency_ns| self.record(*latency_ns)),
+        }
     }
 
     /// Number of recorded latencies of at most `limit_ns` nanoseconds, to three digits of the limit.
     pub fn count_up_to(&self, limit_ns: u64) -> u64 {
-        match limit_ns >= self.counts.max() {
-            true => self.counts.len(),
-            false => self
-                .counts
-                .iter_recorded()
-                .map_while(|step| {
-                    (step.value_iterated_to() <= self.counts.highest_equivalent(limit_ns))
-                        .then(|| u64::from(step.count_at_value()))
-                })
-                .sum(),
+        let counts = self.counted();
+        if limit_ns >= counts.max() {
+            return counts.len();
         }
+        let limit_ns = counts.highest_equivalent(limit_ns);
+        counts
+            .iter_recorded()
+            .map_while(|step| {
+                (step.value_iterated_to() <= limit_ns).then(|| u64::from(step.count_at_value()))
+            })
+            .sum()
     }
 
     /// Number of recorded latencies.
     pub fn count(&self) -> u64 {
-        self.counts.len()
+        self.buckets.as_ref().map_or(self.few.len() as u64, |buckets| buckets.len())
     }
 
     /// Largest recorded latency in nanoseconds, exact to three digits; 0 when empty.
     pub fn max_ns(&self) -> u64 {
-        self.counts.max()
+        self.counted().max()
     }
 
     /// Smallest recorded latency in nanoseconds; 0 when empty.
     pub fn min_ns(&self) -> u64 {
-        if self.counts.is_empty() { 0 } else { self.counts.min() }
+        if self.count() == 0 { 0 } else { self.counted().min() }
     }
 
     /// Mean latency in nanoseconds; 0 when empty.
     pub fn mean_ns(&self) -> f64 {
-        if self.counts.is_empty() { 0.0 } else { self.counts.mean() }
+        if self.count() == 0 { 0.0 } else { self.counted().mean() }
     }
 
     /// Latency in nanoseconds at `quantile` (0.0 to 1.0); 0 when empty.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
-        self.counts.value_at_quantile(quantile)
+        self.counted().value_at_quantile(quantile)
+    }
+
+    /// All latencies in buckets.
+    fn counted(&self) -> Cow<'_, Histogram<u32>> {
+        match &self.buckets {
+            Some(buckets) => Cow::Borrowed(buckets),
+            None => Cow::Owned(in_buckets(&self.few)),
+        }
+    }
+
+    /// The buckets, from here on those of all latencies.
+    fn buckets_mut(&mut self) -> &mut Histogram<u32> {
+        let few = std::mem::take(&mut self.few);
+        self.buckets.get_or_insert_with(|| Box::new(in_buckets(&few)))
     }
 
     /// Writes the histogram in the uncompressed V2 interchange form of HdrHistogram.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         V2Serializer::new()
-            .serialize(&self.counts, &mut bytes)
+            .serialize(&*self.counted(), &mut bytes)
             .expect("writing to memory succeeds and counts fit the format");
         bytes
     }
@@ -128,7 +152,21 @@ impl LatencyHistogram {
         }
         let mut counts: Histogram<u32> = Deserializer::new().deserialize(&mut bytes).ok()?;
         counts.auto(true);
-        Some(Self { counts })
+        Some(Self { few: Vec::new(), buckets: Some(Box::new(counts)) })
+    }
+}
+
+fn in_buckets(latencies_ns: &[u64]) -> Histogram<u32> {
+    let mut counts = Histogram::new_with_bounds(LATENCY_NS_MIN, 2 * LATENCY_NS_MIN, SIGNIFICANT_DIGITS)
+        .expect("the bounds are constants that HdrHistogram accepts");
+    counts.auto(true);
+    latencies_ns.iter().for_each(|latency_ns| count_in(&mut counts, *latency_ns, 1));
+    counts
+}
+
+fn count_in(counts: &mut Histogram<u32>, latency_ns: u64, count: u32) {
+    if counts.record_n(latency_ns, count).is_err() {
+        counts.saturating_record_n(latency_ns, count);
     }
 }
 
@@ -156,6 +194,38 @@ mod tests {
         assert_eq!(read.count(), 2);
         assert_eq!(read.max_ns(), left.max_ns());
         assert_eq!(LatencyHistogram::from_bytes(b"not a histogram"), None);
+    }
+
+    #[test]
+    fn few_and_many_latencies_give_the_same_numbers_and_memory_is_that_of_the_few() {
+        let latencies = |count: u64| (0..count).map(|index| 1_000 + index * 7_919 % 40_000_000);
+        for count in [0, 1, 2, FEW_MAX as u64, FEW_MAX as u64 + 1, 3_000] {
+            let mut histogram = LatencyHistogram::new();
+            latencies(count).for_each(|latency_ns| histogram.record(latency_ns));
+            let all: Vec<u64> = latencies(count).collect();
+            let buckets = LatencyHistogram { few: Vec::new(), buckets: Some(Box::new(in_buckets(&all))) };
+            assert_eq!(histogram, buckets);
+            assert_eq!(histogram.buckets.is_some(), count > FEW_MAX as u64);
+            let numbers = |one: &LatencyHistogram| {
+                (
+                    one.count(),
+                    one.min_ns(),
+                    one.max_ns(),
+                    one.mean_ns(),
+                    one.quantile_ns(0.99),
+                    one.to_bytes(),
+                )
+            };
+            assert_eq!(numbers(&histogram), numbers(&buckets));
+            let mut merged = LatencyHistogram::new();
+            merged.merge(&histogram);
+            merged.merge(&buckets);
+            assert_eq!(merged.count(), 2 * count);
+            let limit_ns = 20_000_000;
+            let within = all.iter().filter(|latency_ns| **latency_ns <= limit_ns).count() as f64;
+            let counted = histogram.count_up_to(limit_ns) as f64;
+            assert!((counted - within).abs() <= 0.002 * count as f64, "{counted} {within}");
+        }
     }
 
     #[test]
