@@ -135,11 +135,6 @@ pub fn derived(run: &Run) -> Vec<(&'static str, f64, &'static str)> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     numbers.extend(run.first_client_end_ns().map(|ns| ("first_client_s", seconds(ns), "s")));
     numbers.extend(run.last_client_end_ns().map(|ns| ("last_client_s", seconds(ns), "s")));
-    let percents = [
-        ("failed_transactions_percent", run.failed_transactions_percent()),
-        ("retried_transactions_percent", run.retried_transactions_percent()),
-    ];
-    numbers.extend(percents.into_iter().filter_map(|(name, percent)| Some((name, percent?, "%"))));
     numbers
 }
 

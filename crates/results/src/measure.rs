@@ -13,7 +13,7 @@ use crate::model::{Metric, Run, Study};
 /// The definitions, as they are published.
 const DEFINITIONS: &str = include_str!("../../../docs/lab/metrics.md");
 /// Sections that define numbers of one run; the others are about series, waits and cautions.
-const SECTIONS_OF_RUNS: [&str; 8] = [
+const SECTIONS_OF_RUNS: [&str; 9] = [
     "From the records of the clients",
     "CPU time",
     "Devices",
@@ -21,6 +21,7 @@ const SECTIONS_OF_RUNS: [&str; 8] = [
     "Embedded SQLite",
     "PostgreSQL",
     "Look-ups and caches",
+    "Own workloads",
     "Checks, backups and other tasks",
 ];
 /// Latencies: name, whether from the intended start, share of the transactions that are no slower.
@@ -112,13 +113,14 @@ fn quoted(heading: &str) -> Vec<String> {
 
 /// The unit that the end of a name says; empty where it says none.
 fn unit_by_name(name: &str) -> &'static str {
-    const ENDINGS: [(&str, &str); 10] = [
+    const ENDINGS: [(&str, &str); 11] = [
         ("_bytes_per_s", "bytes/s"),
         ("_mib_per_s", "MiB/s"),
         ("_per_s", "1/s"),
         ("_bytes", "bytes"),
         ("_pages", "pages"),
         ("_ms", "ms"),
+        ("_us", "us"),
         ("_pct", "%"),
         ("_percent", "%"),
         ("_iops", "1/s"),
@@ -255,8 +257,6 @@ fn direct(name: &str, run: &Run) -> Option<f64> {
         "transactions_per_s" => per_second(run.transactions()),
         "first_client_s" => run.first_client_end_ns().map(|ns| ns as f64 / 1e9),
         "last_client_s" => run.last_client_end_ns().map(|ns| ns as f64 / 1e9),
-        "failed_transactions_percent" => run.failed_transactions_percent(),
-        "retried_transactions_percent" => run.retried_transactions_percent(),
         "retries" => Some(run.clients.iter().map(|client| client.retries as f64).sum()),
         _ => match latency(name) {
             Some((is_response, share)) => {
@@ -292,7 +292,7 @@ fn words_of(name: &str) -> String {
                 format!("{at} {kind}")
             }
             None => {
-                let without_unit = ["_ms", "_s"].iter().find_map(|unit| name.strip_suffix(unit));
+                let without_unit = ["_ms", "_us", "_s"].iter().find_map(|unit| name.strip_suffix(unit));
                 let rate = name.strip_suffix("_per_s").map(|base| format!("{base} per second"));
                 rate.or_else(|| without_unit.map(str::to_owned))
                     .unwrap_or_else(|| name.to_owned())
@@ -313,6 +313,8 @@ mod tests {
         assert_eq!(unit("rows_per_s").as_deref(), Some("rows/s"));
         assert_eq!(unit("raw_iops").as_deref(), Some("1/s"));
         assert_eq!(unit("check_read_bytes_per_s").as_deref(), Some("bytes/s"));
+        assert_eq!(unit("failed_transactions_percent").as_deref(), Some("%"));
+        assert_eq!(unit("late_transactions").as_deref(), Some("1"));
         assert_eq!(unit("log_bytes_per_transaction").as_deref(), Some("bytes/transaction"));
         for unknown in ["speed", "plan_hash", "wait_s", "service_time_p99_ms_per_row", "server_cpus", ""] {
             assert_eq!(Measure::find(unknown), None, "{unknown}");

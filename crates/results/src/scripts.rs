@@ -5,7 +5,7 @@ pub mod transactions;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::LatencyHistogram;
-use crate::model::{Level, Run, Study};
+use crate::model::{Level, Study};
 
 /// Why a statement failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -179,25 +179,6 @@ impl Study {
     pub fn is_own_workload(&self) -> bool {
         let is_own = |level: &Level| matches!(level, Level::Text(word) if word == "own");
         self.fixed.iter().any(|(name, level)| name == "workload" && is_own(level))
-    }
-}
-
-impl Run {
-    /// Transactions of scripts that failed in the end, of 100 that ended; `None` of a run without scripts, or without a
-    /// transaction.
-    pub fn failed_transactions_percent(&self) -> Option<f64> {
-        self.percent_of_transactions(ScriptRecord::failed)
-    }
-
-    /// Transactions of scripts that were tried more than once, of 100 that ended; `None` as for those that failed.
-    pub fn retried_transactions_percent(&self) -> Option<f64> {
-        self.percent_of_transactions(|script| script.retried)
-    }
-
-    fn percent_of_transactions(&self, count: impl Fn(&ScriptRecord) -> u64) -> Option<f64> {
-        let ended: u64 = self.scripts.iter().map(|script| script.transactions + script.failed()).sum();
-        let counted: u64 = self.scripts.iter().map(count).sum();
-        (ended > 0).then(|| 100.0 * counted as f64 / ended as f64)
     }
 }
 

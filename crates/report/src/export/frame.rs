@@ -142,11 +142,8 @@ pub(super) fn runs(results: &StudyResults) -> Frame {
     let ended_ns =
         |stored: &StoredRun| i64::try_from(stored.run.elapsed_ns).ok().filter(|_| has_ended(stored));
     frame.push("", "elapsed_ns", integer(&ended_ns));
-    let has_scripts = runs.iter().any(|stored| !stored.run.scripts.is_empty());
-    let of_scripts: &[&str] = &["failed_transactions_percent", "retried_transactions_percent"];
-    let of_clients = ["elapsed_s", "rows_per_s", "transactions_per_s", "first_client_s", "last_client_s"];
-    for name in of_clients.iter().chain(if has_scripts { of_scripts } else { &[] }) {
-        let value = |stored: &StoredRun| derived(&stored.run).into_iter().find(|(other, ..)| other == name);
+    for name in ["elapsed_s", "rows_per_s", "transactions_per_s", "first_client_s", "last_client_s"] {
+        let value = |stored: &StoredRun| derived(&stored.run).into_iter().find(|(other, ..)| *other == name);
         let values =
             runs.iter().map(|stored| value(stored).filter(|_| has_ended(stored)).map(|(_, value, _)| value));
         frame.push("", name, Values::Float(values.collect()));

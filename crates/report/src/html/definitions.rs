@@ -28,7 +28,7 @@ pub(crate) enum Tables {
 }
 
 /// Headers of our tables that are called otherwise in the document.
-const ALIASES: [(&str, &str); 27] = [
+const ALIASES: [(&str, &str); 28] = [
     ("95 % interval", "interval"),
     ("95 % interval of the mean", "interval"),
     ("% time reduction", "time_reduction_percent"),
@@ -40,6 +40,7 @@ const ALIASES: [(&str, &str); 27] = [
     ("Rows per second", "rows_per_s"),
     ("Transactions per second", "transactions_per_s"),
     ("trans./s", "transactions_per_s"),
+    ("% within limit", "within_limit_percent"),
     ("failed, by kind", "failures"),
     ("Elapsed time in seconds", "elapsed_s"),
     ("elapsed s", "elapsed_s"),

@@ -162,12 +162,12 @@ fn gates(runs: &[StoredRun]) -> Section {
 }
 
 fn clients(runs: &[StoredRun]) -> Section {
+    // What a row is, only the user of scripts knows.
+    let rows = runs.iter().all(|stored| stored.run.scripts.is_empty());
     let mut grid = Grid::named_by([("run".to_owned(), Align::Right), ("client".to_owned(), Align::Right)])
+        .with([("block", Align::Right), ("start ms", Align::Right), ("end s", Align::Right)])
+        .with(rows.then_some(("rows", Align::Right)))
         .with([
-            ("block", Align::Right),
-            ("start ms", Align::Right),
-            ("end s", Align::Right),
-            ("rows", Align::Right),
             ("transactions", Align::Right),
             ("errors", Align::Right),
             ("p50 ms", Align::Right),
@@ -186,19 +186,22 @@ fn clients(runs: &[StoredRun]) -> Section {
         let scaled = |ns: Option<u64>, unit: f64| {
             ns.map_or(ABSENT.to_owned(), |ns| format!("{:.3}", ns as f64 / unit))
         };
-        grid.push(vec![
+        let mut row = vec![
             stored.run_id.to_string(),
             client.client_index.to_string(),
             counted_from_one(stored.run.key.block_index),
             scaled(client.start_ns, 1e6),
             scaled(client.end_ns, 1e9),
-            client.rows.to_string(),
+        ];
+        row.extend(rows.then(|| client.rows.to_string()));
+        row.extend([
             client.transactions.to_string(),
             client.errors.to_string(),
             at(0.5),
             at(0.99),
             client.error.clone().unwrap_or_default(),
         ]);
+        grid.push(row);
     }
     let mut blocks = vec![Block::Grid(grid)];
     if all > CLIENTS_MAX {

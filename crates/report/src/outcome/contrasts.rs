@@ -66,7 +66,9 @@ fn read(summary: &StudySummary, of_one: &[&Contrast]) -> Reading {
         ));
     }
     if made.is_empty() {
-        let headline = "Nothing is compared: no pair has counting runs on both sides.".to_owned();
+        let reason = missing.first().and_then(|first| first.why_not.as_deref());
+        let reason = reason.unwrap_or("no pair has counting runs on both sides");
+        let headline = format!("Nothing is compared: {reason}.");
         return Reading { headline, certainty: String::new(), remarks };
     }
     let words = Words { summary, made: &made };

@@ -2,7 +2,9 @@
 
 use super::levels::{level_cells, level_columns};
 use crate::layout::{Align, Block, Grid, Section};
-use crate::summary::{LatencyKind, LatencySummary, StudySummary};
+use crate::number::ABSENT;
+use crate::summary::{Estimate, LatencyKind, LatencySummary, StudySummary};
+use crate::tables::or_dash;
 
 /// Fewer transactions of a configuration have no distribution: tasks, whose latency is their elapsed time.
 const TRANSACTIONS_MIN: u64 = 20;
@@ -26,6 +28,8 @@ pub(crate) fn section(summary: &StudySummary) -> Option<Section> {
         ("p99.9", Align::Right),
         ("max", Align::Right),
     ]);
+    let within = within(summary);
+    grid = grid.with(within.map(|_| (WITHIN, Align::Right)));
     for latency in &summary.latencies {
         let figures = [
             latency.mean_ms,
@@ -39,6 +43,12 @@ pub(crate) fn section(summary: &StudySummary) -> Option<Section> {
         row.extend(is_open.then(|| latency.kind.words().to_owned()));
         row.push(latency.count.to_string());
         row.extend(figures.map(milliseconds));
+        // The limit of an open loop is one of response times.
+        let is_limited = !is_open || latency.kind == LatencyKind::ResponseTime;
+        row.extend(within.map(|within| match is_limited {
+            true => share(summary, within, latency.cell_index),
+            false => ABSENT.to_owned(),
+        }));
         grid.push(row);
     }
     let kind = if is_open { "Latency" } else { "Service time" };
@@ -58,12 +68,15 @@ pub(crate) fn brief(summary: &StudySummary) -> Option<Section> {
     }
     let is_open = is_open(summary);
     let kind = if is_open { LatencyKind::ResponseTime } else { LatencyKind::ServiceTime };
-    let mut grid = level_columns(summary).with([
-        ("transactions", Align::Right),
-        ("p50", Align::Right),
-        ("p99", Align::Right),
-        ("max", Align::Right),
-    ]);
+    let within = within(summary);
+    let mut grid = level_columns(summary)
+        .with([
+            ("transactions", Align::Right),
+            ("p50", Align::Right),
+            ("p99", Align::Right),
+            ("max", Align::Right),
+        ])
+        .with(within.map(|_| (WITHIN, Align::Right)));
     for cell in &summary.cells {
         let is_meant =
             |latency: &&LatencySummary| latency.cell_index == cell.cell_index && latency.kind == kind;
@@ -71,11 +84,28 @@ pub(crate) fn brief(summary: &StudySummary) -> Option<Section> {
         let mut row = level_cells(&cell.levels);
         row.push(latency.count.to_string());
         row.extend([latency.p50_ms, latency.p99_ms, latency.max_ms].map(milliseconds));
+        row.extend(within.map(|within| share(summary, within, cell.cell_index)));
         grid.push(row);
     }
     let from = if is_open { ", from the intended start" } else { "" };
     let title = format!("Latency per transaction in milliseconds{from}");
     (!grid.rows.is_empty()).then(|| Section::new(title, vec![Block::Grid(grid)]))
+}
+
+/// Column of the share within the latency limit.
+const WITHIN: &str = "% within limit";
+
+/// The share of each cell's transactions within the latency limit, mean per run; `None` where no run has a limit.
+fn within(summary: &StudySummary) -> Option<&[Option<Estimate>]> {
+    let name = "within_limit_percent";
+    let metric = summary.metrics.iter().find(|metric| metric.name == name);
+    metric.map(|metric| metric.cells.as_slice()).filter(|cells| cells.iter().any(Option::is_some))
+}
+
+fn share(summary: &StudySummary, within: &[Option<Estimate>], cell_index: u32) -> String {
+    let place = summary.cells.iter().position(|cell| cell.cell_index == cell_index);
+    let estimate = place.and_then(|place| *within.get(place)?);
+    or_dash(estimate, |estimate| format!("{:.2}", estimate.mean))
 }
 
 fn milliseconds(value: f64) -> String {

@@ -7,12 +7,15 @@ use crate::summary::{IdentitySummary, MetricSummary, StudySummary};
 
 /// Metrics in the order in which a reader asks for them: work done, the log, checkpoints, data, devices, processors,
 /// what was left. What is not named here comes last, as it was measured.
-const ORDER: [&str; 58] = [
+const ORDER: [&str; 61] = [
     "rows_per_s",
     "transactions_per_s",
     "within_limit_percent",
     "failed_transactions_percent",
     "retried_transactions_percent",
+    "late_transactions",
+    "skipped_transactions",
+    "failed_transactions",
     "log_flushes",
     "log_flush_s",
     "log_bytes",

@@ -59,7 +59,7 @@ pub(crate) fn scripts(cells: &[CellScriptsSummary]) -> Option<Section> {
         counts.iter().partition(|(_, count)| all().any(|(_, script)| count(script) > 0));
     let keys = has_cells.then(|| ("configuration".to_owned(), Align::Left));
     let mut grid = Grid::named_by(keys.into_iter().chain([("script".to_owned(), Align::Left)]))
-        .with([("weight", Align::Right), ("% of trans.", Align::Right), ("trans./s", Align::Right)])
+        .with([("weight", Align::Right), ("share %", Align::Right), ("trans./s", Align::Right)])
         .with(shown.iter().map(|(name, _)| (*name, Align::Right)))
         .with(["mean", "p50", "p95", "p99", "max"].map(|name| (name, Align::Right)));
     let rates = all().filter_map(|(_, script)| script.transactions_per_s).collect::<Vec<_>>();
