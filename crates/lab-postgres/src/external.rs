@@ -7,8 +7,8 @@ use std::sync::Arc;
 use lab::engine::look_up::Answers;
 use lab::engine::managed_directory::unique_id;
 use lab::engine::{
-    CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Limitation, Observe, PostRunState,
-    Residence, Target, TargetError,
+    CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Limitation, Observe, OwnDatabases,
+    PostRunState, Residence, Target, TargetError,
 };
 use lab::work::{Durability, Work};
 
@@ -20,7 +20,7 @@ use super::settings::{common_limitations, require_possible};
 use super::wire::{Addresses, Login};
 use crate::external::limits::{ServerState, refusals};
 use crate::external::own_database::{
-    KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment,
+    MARK, create_database, drop_leftovers, drop_parts, make_way, set_comment,
 };
 use crate::workload::guid::{self, FixtureTables};
 use crate::workload::{fixture, schema};
@@ -29,6 +29,7 @@ use crate::{ENGINE, address, waits};
 mod abilities;
 pub(super) mod connecting;
 mod limits;
+mod own;
 pub(crate) mod own_database;
 mod session_settings;
 
@@ -167,7 +168,7 @@ impl Target for ExternalPostgres {
 
     fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
         require_possible(&self.limitations(work))?;
-        self.side.connector = None;
+        self.side.clean(&self.run_database())?;
         self.side.answers = Answers::default();
         let mut first_statements = self.session_statements(work);
         if work.workload.looks_up() {
@@ -231,20 +232,20 @@ impl Target for ExternalPostgres {
     }
 
     fn clean(&mut self) -> Result<(), TargetError> {
-        self.side.clean()
+        self.side.clean(&self.run_database())
     }
 
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
-        self.side.connector = None;
-        let Some(mut control) = self.side.control.take() else {
+        if self.side.control.is_none() {
             return Ok(());
-        };
+        }
         let name = self.login.database.clone();
         if keep {
-            return set_comment(&mut control, &name, KEPT_MARK);
+            return self.keep_databases();
         }
-        control.close();
+        self.side.disconnect();
         let mut maintenance = connect(&self.maintenance_login)?;
+        drop_parts(&mut maintenance, &name);
         // FORCE ends sessions in our own database only: clients of a run that failed.
         let sql = format!("DROP DATABASE {}", identifier(&name));
         let forced = format!("{sql} WITH (FORCE)");
@@ -272,6 +273,10 @@ impl Target for ExternalPostgres {
     }
 
     fn observe(&mut self) -> Option<&mut dyn Observe> {
+        Some(self)
+    }
+
+    fn own_databases(&mut self) -> Option<&mut dyn OwnDatabases> {
         Some(self)
     }
 }

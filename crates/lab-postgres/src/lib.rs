@@ -2,6 +2,7 @@
 //!
 //! `server` finds server binaries, and makes and removes a cluster of our own; `managed` drives it as a target. `external` drives a
 //! server that a URL (read by `address`) names, inside a database of our own. `workload` has the tables and statements of both.
+//! `own` has workloads of the user's own on both: scripts, copies of databases, rows in bulk.
 //! `wire` is the protocol for the measured loop in `session`; `control` uses it too, blocking. What a server is
 //! able to report is found out by `capabilities`, read by `counters`, `series` and `waits`.
 
@@ -19,6 +20,7 @@ mod expand;
 mod external;
 mod inventory;
 mod managed;
+mod own;
 mod series;
 mod server;
 mod server_location;

@@ -7,7 +7,7 @@ use lab::engine::look_up::Answers;
 use lab::engine::managed_directory::unique_id;
 use lab::engine::{
     CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Files, Layout, Limitation,
-    Observe, PostRunState, Residence, Target, TargetError,
+    Observe, OwnDatabases, PostRunState, Residence, Target, TargetError,
 };
 use lab::work::{Placement, Work};
 
@@ -29,6 +29,7 @@ use crate::workload::guid::{self, FixtureTables};
 use crate::workload::{schema, wal_space};
 
 mod abilities;
+mod own;
 mod reading;
 mod tablespaces;
 
@@ -175,8 +176,7 @@ impl Target for ManagedPostgres {
 
     fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
         require_possible(&self.limitations(work))?;
-        self.side.connector = None;
-        self.side.control = None;
+        self.side.disconnect();
         self.placement = work.placement;
         self.data_places = work.data_places(self.layout.data.len());
         let log = self.layout.log.clone().filter(|_| work.placement == Placement::LogApart);
@@ -241,12 +241,11 @@ impl Target for ManagedPostgres {
 
     /// A server that died has nothing to clean now; the next start finds the objects and drops them.
     fn clean(&mut self) -> Result<(), TargetError> {
-        self.side.clean()
+        self.side.clean(own::OWN)
     }
 
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
-        self.side.connector = None;
-        self.side.control = None;
+        self.side.disconnect();
         match self.cluster.take() {
             Some(cluster) if keep => {
                 let directory = cluster.keep()?;
@@ -279,6 +278,10 @@ impl Target for ManagedPostgres {
     }
 
     fn observe(&mut self) -> Option<&mut dyn Observe> {
+        Some(self)
+    }
+
+    fn own_databases(&mut self) -> Option<&mut dyn OwnDatabases> {
         Some(self)
     }
 }

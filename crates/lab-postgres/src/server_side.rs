@@ -11,6 +11,7 @@ use super::external::connecting::connect;
 use super::session::PostgresConnector;
 use super::wire::Login;
 use crate::counters::{self, clients};
+use crate::own::drop_run;
 use crate::workload::guid::FixtureTables;
 use crate::workload::look_up::LookUp;
 use crate::workload::{fixture, schema};
@@ -20,6 +21,10 @@ use crate::workload::{fixture, schema};
 pub(super) struct ServerSide {
     /// The control connection; `None` while no server runs, and after the target was stopped.
     pub(super) control: Option<Control>,
+    /// A second connection, into the target's own database, while the control connection is in the database of a run.
+    pub(super) beside: Option<Control>,
+    /// The database of the run that the control connection is in.
+    pub(super) run_database: Option<String>,
     /// What the server can do; all is absent before the first connection.
     pub(super) capabilities: Capabilities,
     /// How the clients of the current run connect; `None` outside `prepare` and `clean`.
@@ -28,6 +33,10 @@ pub(super) struct ServerSide {
     pub(super) answers: Answers,
     /// How to connect again to a server that went away between two runs; `None` for a server that the target starts.
     pub(super) reconnects: Option<Login>,
+    /// The same for the target's own database, while the control connection is in that of a run.
+    pub(super) left: Option<Login>,
+    /// The database of the last run, where it stays for good.
+    pub(super) kept_run: Option<String>,
 }
 
 impl ServerSide {
@@ -43,6 +52,46 @@ impl ServerSide {
         }
         let reason = if self.reconnects.is_some() { "the target was stopped" } else { "it does not run" };
         self.control.as_mut().ok_or_else(|| TargetError::engine("could not ask the server", reason))
+    }
+
+    /// Has the control connection work in another database; the one before stays open beside it.
+    ///
+    /// # Errors
+    /// The server refuses the connection.
+    pub(super) fn enter(&mut self, login: &Login) -> Result<(), TargetError> {
+        self.leave()?;
+        let inside = connect(login)?;
+        self.beside = self.control.replace(inside);
+        self.run_database = Some(login.database.clone());
+        if self.reconnects.is_some() {
+            self.left = self.reconnects.replace(login.clone());
+        }
+        Ok(())
+    }
+
+    /// Takes the control connection back into the target's own database, and returns it.
+    ///
+    /// # Errors
+    /// There is no server to ask.
+    pub(super) fn leave(&mut self) -> Result<&mut Control, TargetError> {
+        if self.run_database.take().is_some() {
+            if let Some(inside) = self.control.take() {
+                inside.close();
+            }
+            self.control = self.beside.take();
+            if let Some(login) = self.left.take() {
+                self.reconnects = Some(login);
+            }
+        }
+        self.running()
+    }
+
+    /// Forgets all connections to a server that ends.
+    pub(super) fn disconnect(&mut self) {
+        (self.connector, self.control, self.beside, self.run_database) = (None, None, None, None);
+        if let Some(login) = self.left.take() {
+            self.reconnects = Some(login);
+        }
     }
 
     /// How the clients of this run connect.
@@ -112,9 +161,13 @@ impl ServerSide {
         }
     }
 
-    /// Ends the run: forgets its clients and drops its objects. A server that is gone has nothing to clean now.
-    pub(super) fn clean(&mut self) -> Result<(), TargetError> {
+    /// Ends the run: forgets its clients and drops its objects, among them the database `run_database` of a workload of the
+    /// user's own. A server that is gone has nothing to clean now.
+    pub(super) fn clean(&mut self, run_database: &str) -> Result<(), TargetError> {
         self.connector = None;
+        if self.run_database.is_some() {
+            drop_run(self, run_database)?;
+        }
         let statements = schema::drop_all(self.capabilities.procedures);
         if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
             for statement in statements {

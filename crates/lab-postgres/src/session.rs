@@ -61,6 +61,11 @@ impl PostgresConnector {
         &self.0.login.application_name
     }
 
+    /// What its clients need to know.
+    pub(super) fn connecting(&self) -> &Connecting {
+        &self.0
+    }
+
     /// Opens the connection of a client and prepares its statement.
     async fn open(
         &self,

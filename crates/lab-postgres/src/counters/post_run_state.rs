@@ -15,6 +15,9 @@ pub(crate) fn post_run_state(
     capabilities: &Capabilities,
     work: &Work,
 ) -> Result<PostRunState, TargetError> {
+    if work.workload == Workload::Own {
+        return sizes(control, capabilities);
+    }
     if !work.workload.adds_rows() {
         return Ok(PostRunState::default());
     }
@@ -67,6 +70,27 @@ pub(crate) fn post_run_state(
             "pg_indexes_size()",
         ));
     }
+    Ok(post_run_state)
+}
+
+/// Bytes of all tables and indexes of a workload of the user's own.
+fn sizes(control: &mut Control, capabilities: &Capabilities) -> Result<PostRunState, TargetError> {
+    let mut post_run_state = PostRunState::default();
+    if !capabilities.relation_size {
+        return Ok(post_run_state);
+    }
+    let context = "could not ask for the sizes of the database";
+    let sum = |function: &str| {
+        format!(
+            "SELECT coalesce(sum({function}(class.oid)), 0)::bigint FROM pg_class AS class \
+             JOIN pg_namespace AS namespace ON namespace.oid = class.relnamespace \
+             WHERE class.relkind IN ('r', 'm') \
+             AND namespace.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"
+        )
+    };
+    post_run_state.total_bytes = Some(control.count(context, &sum("pg_total_relation_size"))?);
+    let index_bytes: u64 = control.count(context, &sum("pg_indexes_size"))?;
+    post_run_state.metrics.push(Metric::new("index_bytes", index_bytes as f64, "bytes", "pg_indexes_size()"));
     Ok(post_run_state)
 }
 

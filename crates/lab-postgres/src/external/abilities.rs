@@ -62,7 +62,8 @@ impl Residence for ExternalPostgres {
     }
 
     fn kept(&self) -> Vec<String> {
-        kept_words(&self.login)
+        let run = self.side.kept_run.iter().map(|run| Login { database: run.clone(), ..self.login.clone() });
+        run.chain([self.login.clone()]).flat_map(|login| kept_words(&login)).collect()
     }
 }
 
@@ -97,7 +98,9 @@ impl CacheControl for ExternalPostgres {
 
 impl Observe for ExternalPostgres {
     fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
-        let login = Login { application_name: series::CONTROL_NAME.to_owned(), ..self.login.clone() };
+        let database = self.side.run_database.clone().unwrap_or_else(|| self.login.database.clone());
+        let application_name = series::CONTROL_NAME.to_owned();
+        let login = Login { application_name, database, ..self.login.clone() };
         let mut samplers = series::samplers(&login, work);
         samplers.extend(waits::samplers(&login, self.side.connector.as_ref()));
         samplers

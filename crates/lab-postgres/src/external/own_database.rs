@@ -6,6 +6,7 @@
 use lab::engine::TargetError;
 
 use crate::control::{Control, identifier, literal};
+use crate::own::drop_database;
 use crate::wire::Login;
 
 /// Comment on a database in use; what begins with [`MARK`] may be dropped by a later fathom.
@@ -13,6 +14,14 @@ pub(crate) const MARK: &str = "made by fathom";
 
 /// Comment on a database that was kept on purpose.
 pub(crate) const KEPT_MARK: &str = "kept by fathom";
+
+/// Comment on a database that belongs to another one of ours; behind it stands the name of that one.
+const PART_MARK: &str = "belongs to the database of fathom: ";
+
+/// Comment on a database that belongs to `owner`, which is dropped before `owner` is.
+pub(crate) fn part_mark(owner: &str) -> String {
+    format!("{PART_MARK}{owner}")
+}
 
 /// Databases of crashed runs that are dropped at one start.
 const LEFTOVERS_MAX: usize = 100;
@@ -78,7 +87,21 @@ pub(crate) fn set_comment(control: &mut Control, name: &str, text: &str) -> Resu
         .map(drop)
 }
 
-/// Drops marked databases that nobody is connected to. What cannot be dropped is left and logged.
+/// Drops all databases that belong to `owner`. What cannot be dropped is left and logged.
+pub(crate) fn drop_parts(maintenance: &mut Control, owner: &str) {
+    let sql = format!(
+        "SELECT datname FROM pg_database WHERE shobj_description(oid, 'pg_database') = {}",
+        literal(&part_mark(owner))
+    );
+    let rows = maintenance.query(&sql).unwrap_or_default();
+    for name in rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
+        if let Err(error) = drop_database(maintenance, &name) {
+            tracing::warn!(database = name, %error, "could not drop a database of ours");
+        }
+    }
+}
+
+/// Drops marked databases that nobody is connected to, and those that belong to them. What cannot be dropped is left and logged.
 pub(crate) fn drop_leftovers(maintenance: &mut Control) {
     let sql = format!(
         "SELECT datname FROM pg_database AS d WHERE shobj_description(oid, 'pg_database') LIKE '{MARK}%' \
@@ -87,8 +110,26 @@ pub(crate) fn drop_leftovers(maintenance: &mut Control) {
     let Ok(rows) = maintenance.query(&sql) else {
         return;
     };
+    drop_orphans(maintenance);
     for name in rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
         // Without FORCE: should somebody have connected since, the server refuses.
+        match maintenance.work(&format!("DROP DATABASE {}", identifier(&name))) {
+            Ok(_) => tracing::info!(database = name, "dropped what a crashed run left"),
+            Err(error) => tracing::warn!(database = name, %error, "could not drop what a crashed run left"),
+        }
+    }
+}
+
+/// Drops databases that belong to one that nobody is connected to, or that is not there any more.
+fn drop_orphans(maintenance: &mut Control) {
+    let sql = format!(
+        "SELECT datname FROM pg_database AS d WHERE shobj_description(oid, 'pg_database') LIKE '{PART_MARK}%' \
+         AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.datname = d.datname \
+         OR a.datname = substr(shobj_description(d.oid, 'pg_database'), {})) LIMIT {LEFTOVERS_MAX}",
+        PART_MARK.len() + 1
+    );
+    let rows = maintenance.query(&sql).unwrap_or_default();
+    for name in rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
         match maintenance.work(&format!("DROP DATABASE {}", identifier(&name))) {
             Ok(_) => tracing::info!(database = name, "dropped what a crashed run left"),
             Err(error) => tracing::warn!(database = name, %error, "could not drop what a crashed run left"),

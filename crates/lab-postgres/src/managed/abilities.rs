@@ -113,8 +113,7 @@ impl Files for ManagedPostgres {
     }
 
     fn rest(&mut self) -> Result<(), TargetError> {
-        self.side.control = None;
-        self.side.connector = None;
+        self.side.disconnect();
         self.cluster_mut()?.stop();
         Ok(())
     }
@@ -123,9 +122,10 @@ impl Files for ManagedPostgres {
 impl Observe for ManagedPostgres {
     fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
         let Some(cluster) = &self.cluster else { return Vec::new() };
-        let mut samplers = series::samplers(&cluster.login(DATABASE, series::CONTROL_NAME), work);
+        let database = self.side.run_database.as_deref().unwrap_or(DATABASE);
+        let mut samplers = series::samplers(&cluster.login(database, series::CONTROL_NAME), work);
         samplers
-            .extend(waits::samplers(&cluster.login(DATABASE, CONTROL_NAME), self.side.connector.as_ref()));
+            .extend(waits::samplers(&cluster.login(database, CONTROL_NAME), self.side.connector.as_ref()));
         samplers
     }
 

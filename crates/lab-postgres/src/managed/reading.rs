@@ -15,7 +15,7 @@ impl ManagedPostgres {
     /// Makes the tables that the work reads, and has the server start again without a page of them in its memory.
     pub(super) fn provide_fixtures(&mut self, work: &Work) -> Result<(), TargetError> {
         if fixture::provide(self.side.running()?, &mut self.fixtures, work)? {
-            self.side.control = None;
+            self.side.disconnect();
             self.cluster_mut()?.stop();
             self.start(work)?;
         }

@@ -15,8 +15,9 @@ pub(super) const HEADER_BYTES: usize = 5;
 /// Longest text kept of an error: enough for people, too short to fill the results.
 const ERROR_TEXT_BYTES_MAX: usize = 2000;
 
-/// Values in one row that are kept: far more than any of our queries has columns.
-const ROW_VALUES_MAX: usize = 256;
+/// Values in one row that are kept.
+// EVIDENCE: PostgreSQL src/include/access/htup_details.h, MaxTupleAttributeNumber
+const ROW_VALUES_MAX: usize = 1664;
 
 /// Is there a whole message at the start of the bytes?
 #[derive(Debug, PartialEq, Eq)]
@@ -44,6 +45,13 @@ pub(super) fn frame(bytes: &[u8]) -> Result<Frame, i64> {
     Ok(Frame::Whole { tag, size_bytes })
 }
 
+/// Size of the message at the start of the bytes, with its header, as it says itself; `None` before the header is there.
+#[inline]
+pub(super) fn size_bytes(bytes: &[u8]) -> Option<usize> {
+    let &[_, a, b, c, d, ..] = bytes else { return None };
+    Some(u32::from_be_bytes([a, b, c, d]) as usize + 1)
+}
+
 /// An error as the server reported it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct ServerError {
@@ -53,6 +61,10 @@ pub(in super::super) struct ServerError {
     pub(in super::super) code: String,
     /// Primary message.
     pub(in super::super) message: String,
+    /// Character of the statement that it points at, counted from 1.
+    pub(in super::super) position: Option<u32>,
+    /// Where it happened inside of the server, e.g. the line and column of a COPY; often empty.
+    pub(in super::super) context: String,
 }
 
 impl fmt::Display for ServerError {
@@ -62,7 +74,7 @@ impl fmt::Display for ServerError {
 }
 
 /// Reads the fields of an ErrorResponse; what is missing stays empty.
-pub(super) fn server_error(body: &[u8]) -> ServerError {
+pub(in super::super) fn server_error(body: &[u8]) -> ServerError {
     let mut error = ServerError::default();
     // Fields are a letter and a text that ends with a zero byte; a zero byte ends the list.
     for field in body.split(|&byte| byte == 0) {
@@ -76,6 +88,8 @@ pub(super) fn server_error(body: &[u8]) -> ServerError {
             b'S' | b'V' => error.severity = text(),
             b'C' => error.code = text(),
             b'M' => error.message = text(),
+            b'P' => error.position = text().parse().ok(),
+            b'W' => error.context = text(),
             _ => {}
         }
     }
@@ -83,7 +97,7 @@ pub(super) fn server_error(body: &[u8]) -> ServerError {
 }
 
 /// Reads a DataRow in text format; `None` when it ends too early or has too many values.
-pub(super) fn text_row(body: &[u8]) -> Option<Vec<Option<String>>> {
+pub(in super::super) fn text_row(body: &[u8]) -> Option<Vec<Option<String>>> {
     let (count, mut rest) = body.split_first_chunk::<2>()?;
     let count = usize::from(u16::from_be_bytes(*count));
     if count > ROW_VALUES_MAX {
@@ -103,6 +117,24 @@ pub(super) fn text_row(body: &[u8]) -> Option<Vec<Option<String>>> {
         row.push(Some(String::from_utf8_lossy(value).into_owned()));
     }
     Some(row)
+}
+
+/// Reads the names of the columns out of a RowDescription; `None` when it ends too early or has too many.
+pub(in super::super) fn column_names(body: &[u8]) -> Option<Vec<String>> {
+    /// Behind each name: table, column, type with size and modifier, format.
+    const FIELD_BYTES: usize = 18;
+    let (count, mut rest) = body.split_first_chunk::<2>()?;
+    let count = usize::from(u16::from_be_bytes(*count));
+    if count > ROW_VALUES_MAX {
+        return None;
+    }
+    let mut names = Vec::with_capacity(count);
+    for _ in 0..count {
+        let end = rest.iter().position(|&byte| byte == 0)?;
+        names.push(String::from_utf8_lossy(&rest[..end]).into_owned());
+        rest = rest.get(end + 1 + FIELD_BYTES..)?;
+    }
+    Some(names)
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ const ANSWER_MESSAGES_MAX: usize = 1 << 20;
 /// First size of the buffer for answers; 256 connections of this size take 1 MiB.
 const INPUT_BYTES: usize = 4096;
 
+/// Its size once an answer has filled it, so that large answers take fewer reads.
+const INPUT_BYTES_GROWN: usize = 16 * 1024;
+
 /// Where the server says the session stands after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum TransactionState {
@@ -29,6 +32,21 @@ pub(in super::super) enum TransactionState {
     Open,
     /// Inside one that only a rollback can end.
     Failed,
+}
+
+/// What is said of a state that is none of the three.
+const UNKNOWN_STATE: &str = "transaction state is not I, T or E";
+
+impl TransactionState {
+    /// Of the body of a ReadyForQuery.
+    fn from_body(body: &[u8]) -> Option<Self> {
+        match body {
+            b"I" => Some(Self::Idle),
+            b"T" => Some(Self::Open),
+            b"E" => Some(Self::Failed),
+            _ => None,
+        }
+    }
 }
 
 /// One connection after its start-up.
@@ -52,8 +70,8 @@ impl fmt::Debug for Connection {
 }
 
 /// Tag and place of a message inside the input buffer.
-pub(super) struct Message {
-    pub(super) tag: u8,
+pub(in super::super) struct Message {
+    pub(in super::super) tag: u8,
     pub(super) body: Range<usize>,
 }
 
@@ -154,7 +172,7 @@ impl Connection {
 
     /// Sends bytes. An error is kept for the answer: the server may have said why it closed before we wrote.
     #[inline]
-    pub(super) fn send(&mut self, request: &[u8]) {
+    pub(in super::super) fn send(&mut self, request: &[u8]) {
         if self.stream.write_all(request).is_err() {
             self.broken = true;
         }
@@ -173,12 +191,10 @@ impl Connection {
             let body = self.input.get(message.body).unwrap_or_default();
             let kept = match message.tag {
                 b'Z' => {
-                    self.state = match body {
-                        b"I" => TransactionState::Idle,
-                        b"T" => TransactionState::Open,
-                        b"E" => TransactionState::Failed,
-                        _ => return Err(self.protocol("transaction state is not I, T or E")),
+                    let Some(state) = TransactionState::from_body(body) else {
+                        return Err(self.protocol(UNKNOWN_STATE));
                     };
+                    self.state = state;
                     if let Some(error) = refused {
                         return Err(WireError::Server(error));
                     }
@@ -223,14 +239,99 @@ impl Connection {
                 }
             };
             self.make_room(needed_bytes);
-            let end = self.pending.end;
-            let room = self.input.get_mut(end..).unwrap_or_default();
-            match self.stream.read(room).await {
-                Ok(0) => return Err(WireError::Closed(None)),
-                Ok(read_bytes) => self.pending.end += read_bytes,
-                Err(error) => return Err(WireError::Io(error)),
+            self.read_more().await?;
+        }
+    }
+
+    /// As [`Connection::next_message`], for statements of which nothing is known: a row (DataRow, CopyData) that is longer
+    /// than `row_bytes_max` is read and not kept, its body is empty then.
+    #[inline]
+    pub(in super::super) async fn next_message_within(
+        &mut self,
+        row_bytes_max: usize,
+    ) -> Result<Message, WireError> {
+        loop {
+            let bytes = self.input.get(self.pending.clone()).unwrap_or_default();
+            let mut needed_bytes = answer::HEADER_BYTES;
+            if let Some((&tag, size_bytes)) = bytes.first().zip(answer::size_bytes(bytes)) {
+                if size_bytes < answer::HEADER_BYTES {
+                    return Err(self.protocol(&format!("a message has the length {}", size_bytes - 1)));
+                }
+                if bytes.len() >= size_bytes {
+                    let start = self.pending.start;
+                    self.pending.start += size_bytes;
+                    return Ok(Message { tag, body: start + answer::HEADER_BYTES..start + size_bytes });
+                }
+                if matches!(tag, b'D' | b'd') && size_bytes > row_bytes_max.max(INPUT_BYTES_GROWN) {
+                    self.pass_over(size_bytes).await?;
+                    return Ok(Message { tag, body: 0..0 });
+                }
+                if size_bytes > ANSWER_BYTES_MAX {
+                    return Err(self.protocol(&format!("a message has the length {}", size_bytes - 1)));
+                }
+                needed_bytes = size_bytes;
+            }
+            self.make_room(needed_bytes);
+            self.read_more().await?;
+            if self.pending.end == self.input.len() && self.input.len() < INPUT_BYTES_GROWN {
+                self.input.resize(INPUT_BYTES_GROWN, 0);
             }
         }
+    }
+
+    /// Reads a message of this size to its end and keeps what comes after it.
+    async fn pass_over(&mut self, size_bytes: usize) -> Result<(), WireError> {
+        let mut left_bytes = size_bytes.saturating_sub(self.pending.len());
+        while left_bytes > 0 {
+            self.pending = 0..0;
+            self.read_more().await?;
+            let passed_bytes = left_bytes.min(self.pending.len());
+            left_bytes -= passed_bytes;
+            self.pending.start += passed_bytes;
+        }
+        Ok(())
+    }
+
+    /// Reads once behind the pending bytes, where there is room.
+    #[inline]
+    async fn read_more(&mut self) -> Result<(), WireError> {
+        let end = self.pending.end;
+        let room = self.input.get_mut(end..).unwrap_or_default();
+        match self.stream.read(room).await {
+            Ok(0) => Err(WireError::Closed(None)),
+            Ok(read_bytes) => {
+                self.pending.end += read_bytes;
+                Ok(())
+            }
+            Err(error) => Err(WireError::Io(error)),
+        }
+    }
+
+    /// The body of a message that was just read.
+    #[inline]
+    pub(in super::super) fn body(&self, message: &Message) -> &[u8] {
+        self.input.get(message.body.clone()).unwrap_or_default()
+    }
+
+    /// Takes note of a ReadyForQuery, and gives back memory that a large answer needed.
+    ///
+    /// # Errors
+    /// It holds no state of a transaction.
+    #[inline]
+    pub(in super::super) fn ready(&mut self, message: &Message) -> Result<(), WireError> {
+        let Some(state) = TransactionState::from_body(self.body(message)) else {
+            return Err(self.protocol(UNKNOWN_STATE));
+        };
+        self.state = state;
+        if self.input.len() > INPUT_BYTES_GROWN && self.pending.is_empty() {
+            (self.input, self.pending) = (vec![0; INPUT_BYTES_GROWN], 0..0);
+        }
+        Ok(())
+    }
+
+    /// Has something arrived that was not read yet? Not known of a connection with TLS, where it is `false`.
+    pub(in super::super) fn has_more(&self) -> bool {
+        !self.pending.is_empty() || self.stream.is_readable()
     }
 
     /// Makes the buffer hold `needed_bytes` from the start of the pending bytes on, and leaves room to read.
@@ -250,7 +351,11 @@ impl Connection {
     }
 
     /// The end of a connection, with the last words of the server where it had any.
-    pub(super) fn lost(&mut self, error: WireError, last_words: Option<Box<ServerError>>) -> WireError {
+    pub(in super::super) fn lost(
+        &mut self,
+        error: WireError,
+        last_words: Option<Box<ServerError>>,
+    ) -> WireError {
         self.broken = true;
         match error {
             WireError::Closed(None) => WireError::Closed(last_words),
@@ -267,7 +372,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn protocol(&mut self, reason: &str) -> WireError {
+    pub(in super::super) fn protocol(&mut self, reason: &str) -> WireError {
         self.broken = true;
         WireError::Protocol(reason.to_owned())
     }

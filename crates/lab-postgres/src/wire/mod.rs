@@ -27,10 +27,12 @@ mod tls;
 mod transport;
 mod trust;
 
-pub(super) use answer_reader::{QUESTION_TIME_MAX, Rows};
+pub(super) use answer::{ServerError, column_names, server_error, text_row};
+pub(super) use answer_reader::{ANSWER_BYTES_MAX, QUESTION_TIME_MAX, Rows};
 pub(super) use blocking::complete;
+pub(super) use command_tag::CommandTag;
 pub(super) use connecting::Addresses;
-pub(super) use connection::{Connection, TransactionState};
+pub(super) use connection::{Connection, Message, TransactionState};
 pub(super) use endpoint::Endpoint;
 pub(super) use error::{INVALID_PASSWORD, WireError};
 pub use exercise::{exercise_answers, exercise_startup};

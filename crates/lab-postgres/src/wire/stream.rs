@@ -51,6 +51,11 @@ impl Stream {
         }
     }
 
+    /// Is there something to read? Not known with TLS, where it is `false`.
+    pub(super) fn is_readable(&self) -> bool {
+        self.channel.is_none() && self.socket.is_readable()
+    }
+
     /// Bounds the waits of a connection outside of an event loop; what takes longer is an error of kind `TimedOut`.
     pub(super) fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.socket.set_deadline(deadline);

@@ -109,6 +109,11 @@ impl Transport {
         Ok(())
     }
 
+    /// Is there something to read?
+    pub(super) fn is_readable(&self) -> bool {
+        wait(self.socket.as_fd(), PollFlags::IN, Some(Instant::now())).is_ok()
+    }
+
     /// Reads bytes below TLS, waiting at most `time_max`.
     pub(super) fn read_raw(&mut self, buffer: &mut [u8], time_max: Duration) -> io::Result<usize> {
         wait(self.socket.as_fd(), PollFlags::IN, Instant::now().checked_add(time_max))?;

@@ -61,7 +61,8 @@ pub(crate) fn create(
     tablespaces: &[Option<String>],
     capabilities: &Capabilities,
 ) -> Vec<String> {
-    let procedure = capabilities.procedures.then(|| procedure(work));
+    let has_procedure = capabilities.procedures && work.workload != Workload::Own;
+    let procedure = has_procedure.then(|| procedure(work));
     if !work.workload.adds_rows() {
         return procedure.into_iter().filter(|_| !work.workload.has_fixtures()).collect();
     }

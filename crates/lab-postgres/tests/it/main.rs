@@ -7,6 +7,7 @@ mod expand;
 mod external;
 mod inventory;
 mod managed;
+mod own;
 mod pages;
 mod series;
 mod settings;

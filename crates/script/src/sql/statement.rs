@@ -107,6 +107,38 @@ impl Statement {
     }
 }
 
+impl Statement {
+    /// Returns the character of [`text`](Self::text) that stands where `position` stands in what was sent: in what
+    /// [`write`](Self::write) gives with these variables, or in [`numbered`](Self::numbered) without any. Both are counted
+    /// from 1. Inside of a value it is the colon of the variable.
+    pub fn position_of(&self, position: u32, sent: Option<&Variables>) -> u32 {
+        let (mut passed, mut copied) = (1_usize, 0);
+        let mut left = position.saturating_sub(1) as usize;
+        let mut value = Vec::new();
+        for (index, (range, slot)) in self.variables.iter().enumerate() {
+            let before = self.text[copied..range.start].chars().count();
+            if left < before {
+                break;
+            }
+            (left, passed, copied) = (left - before, passed + before, range.end);
+            let name = range.len();
+            value.clear();
+            let (length, is_replaced) = match sent {
+                Some(variables) if variables.write(*slot, &mut value) => {
+                    (String::from_utf8_lossy(&value).chars().count(), true)
+                }
+                Some(_) => (name, false),
+                None => (format!("${}", index + 1).len(), true),
+            };
+            if left < length {
+                return (passed + if is_replaced { 0 } else { left }) as u32;
+            }
+            (left, passed) = (left - length, passed + name);
+        }
+        u32::try_from(passed.saturating_add(left)).unwrap_or(u32::MAX)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,5 +158,39 @@ mod tests {
         statement.write(&variables, &mut out);
         let written = String::from_utf8_lossy(&out).into_owned();
         assert_eq!(written, "SELECT -5::int, '0.5', -5 + :c, x::a, ::a, a[1:2], :1");
+    }
+
+    #[test]
+    fn a_position_in_what_was_sent_is_found_in_the_text() {
+        let mut names = Names::default();
+        let text = "SÉLECT :long_name, :b, :c fehler";
+        let statement = Statement::new(text.to_owned(), &mut names);
+        let mut variables = Variables::new(&names);
+        variables.set(names.intern("long_name"), Value::Integer(7));
+        variables.set(names.intern("b"), Value::Integer(123_456_789_012));
+        let mut out = Vec::new();
+        statement.write(&variables, &mut out);
+        let written = String::from_utf8_lossy(&out).into_owned();
+        let place = |text: &str, what: &str| {
+            let bytes = text.find(what).expect("it is there");
+            text[..bytes].chars().count() as u32 + 1
+        };
+        for what in ["SÉL", ", :c", ":c", "c f", "fehler", "hler"] {
+            assert_eq!(
+                statement.position_of(place(&written, what), Some(&variables)),
+                place(text, what),
+                "{what}"
+            );
+        }
+        assert_eq!(statement.position_of(place(&written, "456"), Some(&variables)), place(text, ":b"));
+        for what in ["SÉL", "fehler"] {
+            assert_eq!(
+                statement.position_of(place(statement.numbered(), what), None),
+                place(text, what),
+                "{what}"
+            );
+        }
+        assert_eq!(statement.position_of(place(statement.numbered(), "$3"), None), place(text, ":c"));
+        assert_eq!(statement.position_of(u32::MAX, None), u32::MAX);
     }
 }

@@ -1,0 +1,41 @@
+//! Databases of the user's own in a cluster of ours: their scripts run as a role that owns them and is no superuser.
+
+use lab::engine::TargetError;
+
+use super::{CONTROL_NAME, ManagedPostgres};
+use crate::own::{Databases, Own, OwnNames};
+use crate::server_side::ServerSide;
+use crate::wire::Login;
+
+/// Database of the run, and the role that owns it.
+pub(super) const OWN: &str = "fathom_own";
+
+/// Stands before the names of the databases that are kept for later runs.
+const KEPT_PREFIX: &str = "fathom_kept_";
+
+impl Own for ManagedPostgres {
+    fn side(&self) -> &ServerSide {
+        &self.side
+    }
+
+    fn databases(&mut self) -> Result<Databases<'_>, TargetError> {
+        let work = self.work.clone();
+        let tablespaces = work.map_or_else(|| Ok(Vec::new()), |work| self.tablespaces_for(&work))?;
+        let login = self.cluster_mut()?.login(OWN, CONTROL_NAME);
+        Ok(Databases {
+            side: &mut self.side,
+            names: OwnNames {
+                run: OWN.to_owned(),
+                kept_prefix: KEPT_PREFIX.to_owned(),
+                owner: Some(OWN.to_owned()),
+                mark: None,
+                tablespace: tablespaces.into_iter().next().flatten(),
+            },
+            login,
+        })
+    }
+
+    fn script_login(&self, application_name: &str) -> Login {
+        Login { user: OWN.to_owned(), ..self.cluster().login(OWN, application_name) }
+    }
+}
