@@ -156,6 +156,13 @@ impl OwnDatabases for SqliteTarget {
         parse_all(&connection, &refusal, plan)
     }
 
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        if let Some(run) = &self.run {
+            run.connector.interrupt();
+        }
+        Ok(())
+    }
+
     fn loader(&self) -> Result<Box<dyn BulkLoad>, TargetError> {
         let database = self.database(self.work());
         let open = || {

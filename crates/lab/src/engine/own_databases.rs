@@ -47,6 +47,15 @@ pub trait OwnDatabases {
     /// The first statement that the engine refuses, with file, line and column ([`Plan::place_of`]).
     fn parse_all(&mut self, plan: &Plan) -> Result<(), TargetError>;
 
+    /// Ends the statements that clients of [`connector`](Self::connector) are executing; may be called again and again. An
+    /// engine that cannot lets them end by themselves.
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        Ok(())
+    }
+
     /// A connection to the database of the run that takes rows in bulk; may be used on another thread.
     ///
     /// # Errors

@@ -107,11 +107,12 @@ fn execute(
         let done = progress.rows().saturating_mul(batch.max(1)).min(rows);
         Tick { rows: done, loading: loading.or(Some(0)), pulse: done }
     };
-    clients(&connector, &phase, what, &report, on_tick)
+    clients(databases, &connector, &phase, what, &report, on_tick)
 }
 
 /// Runs clients to their end, outside of any measurement.
 fn clients(
+    databases: &mut dyn OwnDatabases,
     connector: &Arc<dyn DynConnector>,
     phase: &Work,
     what: &str,
@@ -127,12 +128,16 @@ fn clients(
         if on_tick(report(progress)) == Course::Stop {
             stopped = true;
             progress.stop();
+            // Again at each tick: one that comes between two statements may be lost.
+            if let Err(error) = databases.interrupt() {
+                tracing::warn!("could not interrupt {what}: {error}");
+            }
         }
     });
     let done = pool.dismiss();
     match done.clients.into_iter().find_map(|client| client.error) {
+        _ if stopped => Err(refused("it was interrupted".to_owned())),
         Some(error) => Err(refused(error)),
-        None if stopped => Err(refused("it was interrupted".to_owned())),
         None => Ok(()),
     }
 }

@@ -14,6 +14,10 @@ const PULSE_PERIOD: Duration = Duration::from_secs(2);
 /// Loops inside an engine that should end are interrupted this often until they do.
 const INTERRUPT_PERIOD: Duration = Duration::from_millis(500);
 
+/// A client of a workload of the user's own has this long to end its transaction when it should end, before its statement is
+/// interrupted: most end by themselves, and without an error of their own.
+const STATEMENT_TIME_MAX: Duration = Duration::from_secs(2);
+
 /// An engine that completed no transaction for so long is asked whether it still answers, and again after that.
 const SILENCE_TIME_MAX: Duration = Duration::from_secs(30);
 
@@ -34,9 +38,16 @@ pub(super) struct Pulse {
     beats: u64,
     last: Counters,
     interrupted_at: Option<Instant>,
+    /// Since when the clients should end.
+    stopped_at: Option<Instant>,
 }
 
 impl Pulse {
+    /// Is it time to interrupt what clients of a workload of the user's own execute?
+    fn is_overdue(&mut self) -> bool {
+        self.stopped_at.get_or_insert_with(Instant::now).elapsed() >= STATEMENT_TIME_MAX
+    }
+
     /// Is it time to interrupt the engine's loops, again if need be? An interrupt that comes before a loop has begun
     /// is lost.
     fn may_interrupt(&mut self) -> bool {
@@ -58,6 +69,7 @@ impl Default for Pulse {
             beats: 0,
             last: Counters::default(),
             interrupted_at: None,
+            stopped_at: None,
         }
     }
 }
@@ -75,12 +87,14 @@ impl<'a> Watch<'a> {
             if (self.on_tick)(Tick { rows, loading: None, pulse: rows + self.pulse.beats }) == Course::Stop {
                 progress.stop();
             }
-            let is_over = progress.is_stopped() && self.work.loop_side == LoopSide::Server;
+            let is_over = progress.is_stopped()
+                && (self.work.loop_side == LoopSide::Server
+                    || (self.work.own.is_some() && self.pulse.is_overdue()));
             if is_over
                 && self.pulse.may_interrupt()
                 && let Some(Err(error)) = self.target.clients().map(|clients| clients.interrupt())
             {
-                tracing::warn!("could not interrupt the loops in the engine: {error}");
+                tracing::warn!("could not interrupt the clients in the engine: {error}");
             }
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lab::engine::Layout;
 use lab::gates::Limits;
 use lab::own::{Load, OnError, OwnWorkload, Protocol, WeightedScript};
-use lab::run::{Course, RunRequest, execute};
+use lab::run::{Course, RunRequest, Tick, execute};
 use lab::work::{Amount, WarmUp, Work, Workload};
 use lab_sqlite::SqliteTarget;
 use results::model::{Run, RunKey, RunState};
@@ -144,4 +144,34 @@ fn a_schema_and_a_script_that_sqlite_refuses_are_named_before_anything_runs() {
         let error = execute(&mut target, request, &mut |_| Course::Continue).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }
+}
+
+/// Never ends by itself.
+const ENDLESS: &str =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;";
+
+#[test]
+fn a_run_that_is_stopped_ends_within_a_statement() {
+    let place = tempfile::tempdir().unwrap();
+    let mut target = SqliteTarget::new(&Layout::default(), place.path()).unwrap();
+    let work = work(own("CREATE TABLE t (a);", ENDLESS), 2, Amount::Rows(2));
+    let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
+    let request = RunRequest { work: &work, key, position: 0, limits: Limits::default(), samplers: &[] };
+    let on_tick = &mut |tick: Tick| if tick.loading.is_some() { Course::Continue } else { Course::Stop };
+    let run = execute(&mut target, request, on_tick).unwrap();
+    assert_eq!(run.state, RunState::Invalid);
+    assert!(
+        run.clients.iter().all(|client| client.error.as_deref() == Some("script.sql:1: interrupted (9)"))
+    );
+}
+
+#[test]
+fn a_schema_that_is_stopped_ends_within_a_statement() {
+    let place = tempfile::tempdir().unwrap();
+    let mut target = SqliteTarget::new(&Layout::default(), place.path()).unwrap();
+    let work = work(own(ENDLESS, "SELECT 1;"), 1, Amount::Rows(2));
+    let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
+    let request = RunRequest { work: &work, key, position: 0, limits: Limits::default(), samplers: &[] };
+    let error = execute(&mut target, request, &mut |_| Course::Stop).unwrap_err();
+    assert_eq!(error.to_string(), "the schema failed: it was interrupted");
 }
