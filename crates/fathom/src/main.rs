@@ -11,6 +11,7 @@ mod commands;
 mod engines;
 mod exit_status;
 mod expectations;
+mod scripts;
 mod targets;
 mod tasks;
 

@@ -52,6 +52,11 @@ fn not_a_target(text: &str) -> anyhow::Error {
         );
     }
     let words = engines::target_words();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return anyhow::anyhow!(
+            "target \"{text}\" is not known\nhint: -t is the target ({words}); --set transactions={text} bounds a run by transactions"
+        );
+    }
     // Not quoted either unless it is a plain word: a slip of the pen may put a password anywhere.
     if !text.chars().all(|letter| letter.is_alphanumeric() || "-_.".contains(letter)) {
         return anyhow::anyhow!("the target is neither an engine nor a URL\nhint: use {words}");

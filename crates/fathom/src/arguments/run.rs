@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::results::ResultsArguments;
+use super::scripts::ScriptArguments;
 
 /// What runs without `--target`.
 pub(crate) const DEFAULT_TARGET: &str = results::EngineId::Sqlite.name();
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Name of an experiment (see `fathom list`) or path of a spec (.toml)
-    pub(crate) experiment: String,
+    /// Name of an experiment (see `fathom list`), path of a spec (.toml), or SQL scripts (FILE.sql, FILE.sql@WEIGHT) that the
+    /// clients execute in an empty database
+    #[arg(required_unless_present_any = ["builtin", "file"])]
+    pub(crate) experiment: Vec<String>,
     /// What to test: sqlite, postgres (managed cluster from installed binaries), noop, or a postgres:// URL
     #[arg(short, long, value_name = "TARGET", default_value = DEFAULT_TARGET)]
     pub(crate) target: String,
@@ -25,7 +28,7 @@ pub(crate) struct RunArguments {
     /// Run the miniature: minutes on two cores
     #[arg(short, long)]
     pub(crate) mini: bool,
-    /// Set a parameter; several values make it a factor (e.g. connections=1,4,16)
+    /// Set a parameter; several values make it a factor (e.g. connections=1,4,16); a number alone is the scale
     #[arg(short, long, value_name = "NAME=VALUE[,VALUE]")]
     pub(crate) set: Vec<String>,
     /// Connections, each with its loop; the same as --set connections=N
@@ -60,8 +63,8 @@ pub(crate) struct RunArguments {
     /// Maximum number of blocks with --repeat-until
     #[arg(long, value_name = "N", default_value_t = 30, requires = "repeat_until")]
     pub(crate) repeat_max: u32,
-    /// Seed of the order of runs, of keys and of arrival times
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// Seed of the order of runs, of keys, of random values in scripts and of arrival times
+    #[arg(long, visible_alias = "random-seed", value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Directory for data; repeat for several (on PostgreSQL one tablespace each)
     #[arg(long, value_name = "DIR")]
@@ -69,6 +72,8 @@ pub(crate) struct RunArguments {
     /// Directory for the log (PostgreSQL: WAL), used where `placement` separates it from the data
     #[arg(long, value_name = "DIR")]
     pub(crate) log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) scripts: ScriptArguments,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
     /// Print what would run, in which order, what it can show, the estimated time and disk space

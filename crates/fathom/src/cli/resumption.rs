@@ -15,8 +15,8 @@ pub(crate) fn command(words: impl IntoIterator<Item = OsString>, seed: u64) -> S
         match word.as_str() {
             // What resumes was accepted before.
             "--again" | "--anyway" | "--yes" | "-y" => {}
-            "--seed" => drop(words.next()),
-            _ if word.starts_with("--seed=") => {}
+            "--seed" | "--random-seed" => drop(words.next()),
+            _ if word.starts_with("--seed=") || word.starts_with("--random-seed=") => {}
             _ => {
                 let open = without_password(&word);
                 has_password |= open != word;
@@ -60,6 +60,7 @@ mod tests {
         assert_eq!(of(&["fathom", "run", "x.toml", "--again"]), "fathom run x.toml --seed 7");
         assert_eq!(of(&["/bin/fathom", "run", "--seed", "3", "x", "--mini"]), "fathom run x --mini --seed 7");
         assert_eq!(of(&["fathom", "run", "--seed=3", "x"]), "fathom run x --seed 7");
+        assert_eq!(of(&["fathom", "run", "--random-seed", "3", "x.sql"]), "fathom run x.sql --seed 7");
         assert_eq!(of(&["fathom", "run", "x", "--anyway", "-y"]), "fathom run x --seed 7");
     }
 

@@ -116,7 +116,14 @@ impl Target for NoopTarget {
         &ENGINE
     }
 
-    fn limitations(&self, _work: &Work) -> Vec<Limitation> {
+    fn limitations(&self, work: &Work) -> Vec<Limitation> {
+        if work.own.is_some() {
+            return vec![Limitation {
+                subject: "workload".to_owned(),
+                text: "there is no engine that could execute SQL\nhint: choose another --target".to_owned(),
+                refuses: true,
+            }];
+        }
         vec![Limitation {
             subject: ENGINE.id.to_string(),
             text: "no engine runs: the values are the overhead of fathom itself".to_owned(),

@@ -22,13 +22,14 @@ use results::store::{Store, StudyId};
 use results::wording::counted;
 
 use super::show;
-use crate::arguments::{CeilingWord, ReportFormat, RunArguments, settings};
+use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
 use crate::cli::notify::{Event, Notifier};
 use crate::cli::stopping::{self, Ending};
 use crate::cli::study::{render, summarise, write_default};
 use crate::cli::terminal::{StudyDisplay, form, print, print_json, say, told};
 use crate::cli::{permission, resumption, stored};
 use crate::exit_status::ExitStatus;
+use crate::scripts;
 use crate::targets::{self, default_base};
 use crate::tasks::Tasks;
 
@@ -41,6 +42,10 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<ExitStatus> {
 
 /// As [`run`], where something else was typed than `words`.
 pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Result<ExitStatus> {
+    if scripts::wants_list(arguments) {
+        scripts::print_list()?;
+        return Ok(ExitStatus::Clean);
+    }
     let choice = targets::parse(arguments)?;
     let (resolved, samplers_of_spec) = resolve(arguments, &*choice)?;
     let no_progress =
@@ -54,6 +59,7 @@ pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Re
     } else {
         return dry_run::run(&assignment, arguments);
     }
+    let has_one_run = assignment.resolved().repetitions == 1 && assignment.resolved().repeat_until.is_none();
     let (study, outcome) = conduct(arguments, &*choice, assignment)?;
     let store = Store::open_read_only(&arguments.results.results)?;
     if arguments.json {
@@ -65,6 +71,9 @@ pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Re
             store.path().display(),
             study.0
         ))?;
+        if has_one_run && scripts::is_without_spec(arguments) {
+            print("one run per configuration has no interval; --repetitions 6 makes six\n")?;
+        }
         // The runs are stored: a page that cannot be written is said, and may be asked for again.
         match write_default(&store, study) {
             Ok(path) => print(&format!("page: {} (open it in a browser)\n", path.display()))?,
@@ -206,13 +215,10 @@ fn resolve(
     arguments: &RunArguments,
     choice: &dyn Provider,
 ) -> anyhow::Result<(Resolved, Vec<ExternalCommand>)> {
-    let (name, text) = show::spec_text(&arguments.experiment)?;
-    let files = show::files_of(&arguments.experiment);
-    let experiment =
-        Experiment::parse_with(&name, &text, files.as_ref()).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let experiment = experiment(arguments)?;
     let request = Request {
         scale: if arguments.mini { Scale::Miniature } else { experiment.scales()[0] },
-        overrides: overrides(arguments)?,
+        overrides: scripts::overrides(arguments)?,
         engine: choice.engine(),
         repetitions: arguments.repetitions,
         repeat_until: repeat_until(arguments)?,
@@ -222,6 +228,19 @@ fn resolve(
     };
     let resolved = experiment.resolve(&request).map_err(|error| anyhow::anyhow!("{error}"))?;
     Ok((resolved, experiment.samplers))
+}
+
+/// The scripts of the command line as an experiment, or the experiment that it names.
+fn experiment(arguments: &RunArguments) -> anyhow::Result<Experiment> {
+    let read = match scripts::spec_text(arguments)? {
+        Some((name, text)) => Experiment::parse(&name, &text),
+        None => {
+            let named = scripts::experiment(arguments)?;
+            let (name, text) = show::spec_text(named)?;
+            Experiment::parse_with(&name, &text, show::files_of(named).as_ref())
+        }
+    };
+    read.map_err(|error| anyhow::anyhow!("{error}"))
 }
 
 fn repeat_until(arguments: &RunArguments) -> anyhow::Result<Option<RepeatUntil>> {
@@ -237,22 +256,6 @@ fn repeat_until(arguments: &RunArguments) -> anyhow::Result<Option<RepeatUntil>>
         decision: words.is_decided.then_some(decision),
         blocks_max: arguments.repeat_max,
     }))
-}
-
-fn overrides(arguments: &RunArguments) -> anyhow::Result<Vec<(String, String)>> {
-    let mut overrides = settings(&arguments.set)?;
-    let short = [
-        ("connections", &arguments.clients),
-        ("jobs", &arguments.jobs),
-        ("duration", &arguments.time),
-        ("rate", &arguments.rate),
-    ];
-    for (name, value) in short {
-        if let Some(value) = value {
-            overrides.push((name.to_owned(), value.clone()));
-        }
-    }
-    Ok(overrides)
 }
 
 fn absolute(directories: &[std::path::PathBuf]) -> anyhow::Result<Vec<std::path::PathBuf>> {

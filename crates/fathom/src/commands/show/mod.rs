@@ -29,12 +29,13 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<ExitStatus> {
     }
     let experiment = arguments.experiment.as_deref().unwrap_or_default();
     let (name, text) = spec_text(experiment)?;
+    let read = Experiment::parse_with(&name, &text, files_of(experiment).as_ref());
     if arguments.sql {
-        return sql::run(&name, &text, arguments);
+        return sql::run(&read.map_err(|error| anyhow::anyhow!("{error}"))?, arguments);
     }
     print_document(&text)?;
     // A spec with a mistake is shown all the same; what runs it says what is wrong.
-    if let Ok(experiment) = Experiment::parse_with(&name, &text, files_of(experiment).as_ref()) {
+    if let Ok(experiment) = read {
         for line in permission::lines(&experiment.commands()) {
             say(&format!("note: runs a command (needs --allow-commands): {line}"));
         }

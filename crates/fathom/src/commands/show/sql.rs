@@ -14,11 +14,8 @@ use crate::targets;
 /// Cells that are compared with the first one, so that a large matrix is printed at once.
 const CELLS_MAX: usize = 10_000;
 
-pub(super) fn run(name: &str, text: &str, arguments: &ShowArguments) -> anyhow::Result<ExitStatus> {
+pub(super) fn run(experiment: &Experiment, arguments: &ShowArguments) -> anyhow::Result<ExitStatus> {
     let driver = targets::driver(&arguments.target)?;
-    let files = super::spec::files_of(arguments.experiment.as_deref().unwrap_or_default());
-    let experiment =
-        Experiment::parse_with(name, text, files.as_ref()).map_err(|error| anyhow::anyhow!("{error}"))?;
     let scale = if arguments.mini { Scale::Miniature } else { experiment.scales()[0] };
     let request = Request {
         overrides: settings(&arguments.set)?,
