@@ -10,7 +10,7 @@ use lab::engine::{
     CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Limitation, Observe, OwnDatabases,
     PostRunState, Residence, Target, TargetError,
 };
-use lab::work::{Durability, Work};
+use lab::work::{Durability, Work, Workload};
 
 use super::capabilities::{Capabilities, Family};
 use super::control::{identifier, literal};
@@ -70,6 +70,8 @@ pub struct ExternalPostgres {
     encryption: Option<String>,
     /// Tables that look-ups read, made in our database and kept with it.
     fixtures: Vec<FixtureTables>,
+    /// The role that executes scripts, where it is not that of the URL.
+    script_role: Option<Login>,
 }
 
 impl ExternalPostgres {
@@ -115,7 +117,15 @@ impl ExternalPostgres {
             reconnects: Some(login.clone()),
             ..ServerSide::default()
         };
-        Ok(Self { maintenance_login, login, side, server, encryption, fixtures: Vec::new() })
+        Ok(Self {
+            maintenance_login,
+            login,
+            side,
+            server,
+            encryption,
+            fixtures: Vec::new(),
+            script_role: None,
+        })
     }
 
     /// Name of our database.
@@ -174,6 +184,9 @@ impl Target for ExternalPostgres {
         if work.workload.looks_up() {
             first_statements.extend(guid::PLANNER.map(str::to_owned));
             self.provide_fixtures(work)?;
+        }
+        if work.workload == Workload::Own {
+            self.provide_role(work, &mut first_statements)?;
         }
         let look_up = self.side.look_up(work, false);
         let mut statements = schema::drop_all(self.side.capabilities.procedures);

@@ -1,7 +1,7 @@
 //! What an external server makes impossible: all that only its owner can change.
 
 use lab::engine::Limitation;
-use lab::work::{Durability, LoopSide, Placement, Work};
+use lab::work::{Durability, LoopSide, Placement, Work, Workload};
 
 use crate::capabilities::{Capabilities, Family};
 use crate::control::Control;
@@ -47,6 +47,10 @@ fn resource_limits(work: &Work, family: Family) -> Vec<Limitation> {
     let needs_files = work.workload.has_fixtures() && !work.workload.looks_up();
     if needs_files || subject.memory_limit_mib.is_some() || subject.server_cores.is_some() {
         let text = "an external server is neither restarted nor confined, and its files are not read\nhint: use --target postgres";
+        limitations.push(refuse("workload", text));
+    }
+    if work.workload == Workload::Own && family == Family::Cockroach {
+        let text = "a workload of your own begins from copies of a database, and this server has no CREATE DATABASE ... TEMPLATE";
         limitations.push(refuse("workload", text));
     }
     if work.workload.looks_up() && family != Family::Postgres {
@@ -135,7 +139,7 @@ pub(crate) fn refusals(work: &Work, capabilities: &Capabilities, server: &Server
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::work::{CacheState, Workload};
+    use lab::work::CacheState;
 
     fn capabilities() -> Capabilities {
         let contexts =

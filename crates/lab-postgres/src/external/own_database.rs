@@ -99,6 +99,21 @@ pub(crate) fn drop_parts(maintenance: &mut Control, owner: &str) {
             tracing::warn!(database = name, %error, "could not drop a database of ours");
         }
     }
+    let sql = format!(
+        "SELECT rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') = {}",
+        literal(&part_mark(owner))
+    );
+    let rows = maintenance.query(&sql).unwrap_or_default();
+    for name in rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
+        drop_role(maintenance, &name);
+    }
+}
+
+/// Drops a role of ours whose databases were dropped before.
+pub(crate) fn drop_role(maintenance: &mut Control, name: &str) {
+    if let Err(error) = maintenance.query(&format!("DROP ROLE IF EXISTS {}", identifier(name))) {
+        tracing::warn!(role = name, %error, "could not drop a role of ours");
+    }
 }
 
 /// Drops marked databases that nobody is connected to, and those that belong to them. What cannot be dropped is left and logged.
@@ -134,5 +149,15 @@ fn drop_orphans(maintenance: &mut Control) {
             Ok(_) => tracing::info!(database = name, "dropped what a crashed run left"),
             Err(error) => tracing::warn!(database = name, %error, "could not drop what a crashed run left"),
         }
+    }
+    let sql = format!(
+        "SELECT rolname FROM pg_roles AS r WHERE shobj_description(oid, 'pg_authid') LIKE '{PART_MARK}%' \
+         AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a \
+         WHERE a.datname = substr(shobj_description(r.oid, 'pg_authid'), {})) LIMIT {LEFTOVERS_MAX}",
+        PART_MARK.len() + 1
+    );
+    let rows = maintenance.query(&sql).unwrap_or_default();
+    for name in rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
+        drop_role(maintenance, &name);
     }
 }

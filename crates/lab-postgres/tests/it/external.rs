@@ -23,13 +23,13 @@ const FIXTURE_ROWS: u64 = 2000;
 const PASSWORD: &str = "geheim-wort";
 
 /// A server that listens on loopback, with a role that may create databases and one that may not.
-struct Somebody {
+pub(crate) struct Somebody {
     cluster: Cluster,
 }
 
 impl Somebody {
     /// Without `is_durable` the server never flushes: making a database takes hundreds of flushes.
-    fn new(server: &ServerBinaries, base: &Path, is_durable: bool) -> Self {
+    pub(crate) fn new(server: &ServerBinaries, base: &Path, is_durable: bool) -> Self {
         let options = ClusterOptions {
             server: server.clone(),
             base: base.to_path_buf(),
@@ -55,12 +55,12 @@ impl Somebody {
         somebody
     }
 
-    fn url(&self, user: &str) -> String {
+    pub(crate) fn url(&self, user: &str) -> String {
         format!("postgresql://{user}:{PASSWORD}@127.0.0.1:{}/postgres", self.cluster.port())
     }
 
     /// Runs statements as superuser and returns the values of all rows, NULL as the empty text.
-    fn sql(&self, statements: &str) -> Vec<String> {
+    pub(crate) fn sql(&self, statements: &str) -> Vec<String> {
         let mut values = Vec::new();
         runtime().block_on(async {
             let mut config = tokio_postgres::Config::new();
@@ -80,7 +80,7 @@ impl Somebody {
         values
     }
 
-    fn databases(&self) -> Vec<String> {
+    pub(crate) fn databases(&self) -> Vec<String> {
         self.sql("SELECT datname FROM pg_database WHERE datname NOT LIKE 'template%' ORDER BY 1")
     }
 }

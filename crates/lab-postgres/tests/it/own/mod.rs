@@ -4,5 +4,6 @@ mod databases;
 mod errors;
 mod load;
 mod parse;
+mod runs;
 mod scripts;
 mod support;
