@@ -15,6 +15,7 @@ mod side;
 mod studies;
 mod studies_sections;
 mod summary;
+mod texts;
 mod work;
 
 pub use changed::{Changed, Part};

@@ -4,7 +4,7 @@ use results::model::Level;
 
 use super::changed::{Changed, Part};
 use super::side::Side;
-use super::{pairs, plans};
+use super::{pairs, plans, texts};
 use crate::summary::{Fact, Record, record};
 
 /// Lists everything that differs, in the order of the parts.
@@ -13,6 +13,8 @@ pub(crate) fn changes(baseline: &Side, candidate: &Side) -> Vec<Changed> {
     let mut changes = Vec::new();
     let parameters = [baseline, candidate].map(parameters);
     add(&mut changes, Part::Parameter, &parameters[0], &parameters[1]);
+    let texts = [baseline, candidate].map(|side| texts::of_workload(&side.results.study.spec_toml));
+    add(&mut changes, Part::Parameter, &texts[0], &texts[1]);
     let matched = pairs::matched(&baseline.results, &candidate.results);
     changes.extend(plans::changes(&baseline.results, &candidate.results, &matched));
     for part in [Part::Setting, Part::Engine, Part::Layout, Part::Machine] {

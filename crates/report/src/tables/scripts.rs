@@ -11,7 +11,7 @@ use crate::tables::or_dash;
 pub(crate) const TEXT_CHARS: usize = 36;
 
 /// Characters of a statement on a page.
-pub(crate) const PAGE_CHARS: usize = 100;
+pub(crate) const PAGE_CHARS: usize = 60;
 
 /// Words that stand for those that differ between configurations.
 const DIFFERING: &str = "..";
@@ -187,7 +187,7 @@ pub(crate) fn over_configurations(cells: &[CellScriptsSummary], chars: usize) ->
     let labels: Vec<&str> = cells.iter().map(|cell| cell.label.as_str()).collect();
     let columns = labels.iter().map(|label| (*label, Align::Right));
     let keys = [("place".to_owned(), Align::Left), ("statement".to_owned(), Align::Left)];
-    let mut grid = Grid::named_by(keys).with(columns).with([("largest / smallest", Align::Right)]);
+    let mut grid = Grid::named_by(keys).with([("largest / smallest", Align::Right)]).with(columns);
     for place in &places {
         let of_cells: Vec<Option<&StatementSummary>> = cells.iter().map(|cell| place.find(cell)).collect();
         let latencies: Vec<Option<&Times>> = of_cells
@@ -196,14 +196,14 @@ pub(crate) fn over_configurations(cells: &[CellScriptsSummary], chars: usize) ->
             .collect();
         let texts: Vec<String> =
             of_cells.iter().flatten().map(|statement| one_line(&statement.text)).collect();
-        let mut row = vec![place.words.clone(), shortened(&common(&texts), chars)];
+        let medians = latencies.iter().flatten().map(|at| at.p50_ms);
+        let mut row = vec![place.words.clone(), shortened(&common(&texts), chars), spread(medians)];
         row.extend(latencies.iter().map(|at| {
             or_dash(*at, |at| format!("{} / {}", milliseconds(at.p50_ms), milliseconds(at.p99_ms)))
         }));
-        row.push(spread(latencies.iter().flatten().map(|at| at.p50_ms)));
         grid.push(row);
     }
-    let note = "Last column: largest over smallest median. No verdict rests on this table.";
+    let note = "Largest / smallest: of the medians. No verdict rests on this table.";
     let blocks = |grid| vec![Block::Grid(grid), Block::Paragraph(note.to_owned())];
     let title = "Statements by configuration: median / p99 in milliseconds";
     (!grid.rows.is_empty()).then(|| Section::new(title, blocks(grid)))

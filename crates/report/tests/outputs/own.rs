@@ -1,9 +1,12 @@
 //! Workloads of the user's own: transactions in place of rows, scripts and statements in every output, own names.
 
 use insta::{assert_json_snapshot, assert_snapshot};
+use report::comparison::{Options, Side, compare};
+use report::history::history;
 use report::html::{Page, page};
 use report::{export, markdown, text};
 use results::histogram::LatencyHistogram;
+use results::measure::Measure;
 use results::model::{Design, Factor, Level, Metric, Run};
 use results::scripts::{CellScripts, FailureCount, FailureKind, ScriptRecord, StatementRecord};
 use results::store::{CellLatency, StudyResults};
@@ -264,4 +267,36 @@ fn own_factors_keep_their_names_whatever_other_workloads_call_so() {
     assert!(html.contains("<th class=\"r\">rows</th>"), "not the definition of the column rows");
     assert!(html.contains("<td class=\"r\">worse</td>"), "a level is no verdict");
     assert!(text::study(&summarise(&results, &[])).contains("rows=many batch_size=worse"));
+}
+
+#[test]
+fn two_studies_of_own_workloads_are_compared_by_rate_and_say_which_sql_changed() {
+    let script = |text: &str| {
+        format!("[[workload.scripts]]\nweight = 9\nfile = \"new-order.sql\"\nsql = \"{text}\"\n")
+    };
+    let side = |study_id: i64, text: &str, own: i64, share: f64| {
+        let mut results = two_keys();
+        results.study.spec_toml = script(text);
+        // Named by the user, whatever amount of work a parameter of other workloads is.
+        results.study.fixed.push(("table_rows".to_owned(), Level::Integer(own)));
+        for client in results.runs.iter_mut().flat_map(|stored| &mut stored.run.clients) {
+            client.transactions = (client.transactions as f64 * share) as u64;
+        }
+        Side { name: study_id.to_string(), study_id, results }
+    };
+    let options = Options { threshold_percent: 5.0, measure: None };
+    let (one, two) = (side(1, "SELECT 1", 10, 1.0), side(2, "SELECT 2", 20, 0.8));
+    let summary = compare(&one, &two, &options);
+    assert_eq!(
+        (summary.measure.name.as_str(), summary.other_work.as_slice()),
+        ("transactions_per_s", &[][..])
+    );
+    assert_eq!(summary.regression_count(), 2, "{:?}", summary.sentences);
+    let shown = text::comparison(&summary);
+    for words in ["script new-order.sql", "SELECT 1", "SELECT 2", "table_rows", "transactions_per_s"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(!shown.contains("per row") && !shown.contains("rows/s"), "{shown}");
+    let history = history(&[one, two], &Measure::named("orders_bytes"));
+    assert!(text::history(&history).contains("orders_bytes"));
 }
