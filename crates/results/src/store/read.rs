@@ -10,7 +10,7 @@ use crate::model::{
     StoredRun, Study, StudyKey, Warning,
 };
 use crate::observations::Observations;
-use crate::redaction::redacted;
+use crate::redaction::{redacted, redacted_spec};
 use crate::settings::recorded;
 use crate::store::observed::Depth;
 use crate::store::row::{GATE_OUTCOMES, SCALES};
@@ -332,7 +332,7 @@ impl Store {
             question: self.get(row, 4)?,
             scale: self.word(row, 5, &SCALES, || what("scale"))?,
             engine: self.get(row, 6)?,
-            spec_toml: redacted(&self.get::<String>(row, 7)?).into_owned(),
+            spec_toml: redacted_spec(&self.get::<String>(row, 7)?).into_owned(),
             seed: seed.parse().map_err(|error| self.damaged(what("seed"), error))?,
             factors: self.json(row, 9, || what("factors"))?,
             fixed: shown(self.json(row, 10, || what("fixed parameters"))?),

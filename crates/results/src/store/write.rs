@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params,
 
 use crate::histogram::LatencyHistogram;
 use crate::model::{Cell, ClientRecord, Design, Run, RunKey, RunState, Setting, Study};
-use crate::redaction::redacted;
+use crate::redaction::{redacted, redacted_spec};
 use crate::settings::recorded;
 use crate::store::document::{document_hash, json};
 use crate::store::row::{gate_outcome_text, run_state_text, scale_text};
@@ -148,7 +148,7 @@ pub(super) fn insert_study(connection: &Connection, study: &Study) -> rusqlite::
     let values = named_params! {
         ":key": study.key.0, ":experiment": study.experiment, ":title": study.title,
         ":question": study.question, ":scale": scale_text(study.scale), ":engine": study.engine,
-        ":spec_toml": redacted(&study.spec_toml), ":seed": study.seed.to_string(), ":factors": json(&study.factors),
+        ":spec_toml": redacted_spec(&study.spec_toml), ":seed": study.seed.to_string(), ":factors": json(&study.factors),
         ":fixed": json(&study.fixed), ":repetitions": study.repetitions,
         ":expectations": json(&study.expectations), ":created_at": study.created_at,
         ":fathom_version": study.fathom_version,

@@ -1,4 +1,4 @@
-//! Text without the passwords that may be in it: addresses of servers, connection strings, settings, commands.
+//! Any text without the passwords that may be in it.
 //!
 //! What is in doubt is hidden: a host too many behind the mark costs less than a password shown.
 
@@ -39,7 +39,7 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
 }
 
 /// Byte ranges of a text, in order, none within another.
-type Ranges = Vec<std::ops::Range<usize>>;
+pub(super) type Ranges = Vec<std::ops::Range<usize>>;
 
 fn without(text: &str, ranges: Ranges) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -54,7 +54,7 @@ fn without(text: &str, ranges: Ranges) -> String {
 }
 
 /// `PASSWORD 'x'` as SQL has it.
-fn sql_passwords(text: &str) -> Ranges {
+pub(super) fn sql_passwords(text: &str) -> Ranges {
     const WORD: &str = "password";
     let lower = text.to_ascii_lowercase();
     let mut ranges = Ranges::new();
