@@ -119,7 +119,7 @@ fn wanted<'a>(
     let mut wanted: Vec<(&'static str, &Path, CeilingPattern)> = Vec::new();
     let writes = engine.writes();
     for (cell_index, work) in works.iter().enumerate() {
-        if !work.workload.adds_rows() {
+        if !work.workload.adds_rows() && work.workload != Workload::Own {
             continue;
         }
         // The mean over the runs that count, as reports take it.
@@ -137,7 +137,8 @@ fn wanted<'a>(
             size_bytes,
             fills_first: true,
         });
-        let random_percent = if work.workload == Workload::RandomInsert { 100 } else { 0 };
+        let is_random = matches!(work.workload, Workload::RandomInsert | Workload::Own);
+        let random_percent = if is_random { 100 } else { 0 };
         let transfer_bytes = transfer_bytes_for(seen(data_write_bytes).unwrap_or(PAGE_BYTES));
         let transfers = CeilingPattern::Writes { transfer_bytes, random_percent, outstanding: OUTSTANDING };
         let mut add = |role, place, pattern| {

@@ -10,6 +10,7 @@ use crate::engine::TimeCosts;
 use crate::spec::Resolved;
 use crate::work::{Amount, Durability, WarmUp, Work, Workload};
 
+mod own_workload;
 mod space;
 
 use space::TimedRows;
@@ -70,7 +71,7 @@ pub fn estimate(
         {
             Some(seconds) => {
                 known_count += 1;
-                let preparing = costs.preparing_s;
+                let preparing = costs.preparing_s + own_workload::copy_seconds(&work);
                 let (low, high) = (1.0 - REPEAT_SPREAD, 1.0 + REPEAT_SPREAD);
                 Some((low * (seconds + preparing), high * (seconds + preparing * MODEL_FACTOR)))
             }
@@ -80,10 +81,15 @@ pub fn estimate(
             .zip(cell_range)
             .map(|((low, high), (cell_low, cell_high))| (low + cell_low, high + cell_high));
     }
+    // Once for each state in which runs begin.
+    let loading: f64 = own_workload::loads(resolved).iter().map(|own| own_workload::seconds(own)).sum();
+    let seconds = |(low, high): (f64, f64)| {
+        (low * blocks as f64 + loading / MODEL_FACTOR, high * blocks_max as f64 + loading * MODEL_FACTOR)
+    };
     Estimate {
         runs: blocks * cells.len() as u64,
         runs_max: blocks_max * cells.len() as u64,
-        seconds: range.map(|(low, high)| (low * blocks as f64, high * blocks_max as f64)),
+        seconds: range.map(seconds),
         space,
         basis: basis(known_count, cells.len(), sync_latency_ns),
     }
@@ -105,7 +111,7 @@ fn basis(known_count: usize, cell_count: usize, sync_latency_ns: Option<u64>) ->
 
 /// Shortest and longest expected seconds of one run.
 fn model_seconds(work: &Work, costs: &TimeCosts, sync_latency_ns: Option<u64>) -> Option<(f64, f64)> {
-    let preparing = costs.preparing_s;
+    let preparing = costs.preparing_s + own_workload::copy_seconds(work);
     if let Amount::Time(time) = work.amount {
         let fixed = time.as_secs_f64() + warm_up_seconds(work, costs, sync_latency_ns).unwrap_or(0.0);
         return Some((fixed + preparing / MODEL_FACTOR, fixed * 1.05 + preparing * MODEL_FACTOR));
@@ -142,7 +148,8 @@ fn arrival_seconds(rows: u64, work: &Work) -> f64 {
 /// Commits divided among those that share a flush, plus a cost per row; `None` when the flush is not known.
 fn rows_seconds(rows: u64, work: &Work, costs: &TimeCosts, sync_latency_ns: Option<u64>) -> Option<f64> {
     let commits = (rows as f64 / work.batch_size as f64).ceil();
-    let waits = costs.waits_for_flushes && work.durability == Durability::Full && work.workload.adds_rows();
+    let changes_rows = work.workload.adds_rows() || work.workload == Workload::Own;
+    let waits = costs.waits_for_flushes && work.durability == Durability::Full && changes_rows;
     let flush_seconds = if waits { sync_latency_ns? as f64 / 1e9 } else { 0.0 };
     let group = work.connections.min(costs.commits_per_flush_max);
     Some(commits * flush_seconds / f64::from(group) + rows as f64 * row_seconds(work, costs))
@@ -157,6 +164,8 @@ fn row_seconds(work: &Work, costs: &TimeCosts) -> f64 {
         Workload::Populate => 120e-6,
         Workload::RandomInsert => 20e-6,
         Workload::GuidPopulate => 60e-6,
+        // A transaction, whatever its scripts do.
+        Workload::Own => 500e-6,
         // Look-ups and tasks have a row per statement: what it costs depends on the tables, which are not known here.
         workload if workload.has_fixtures() => work.subject.table_rows as f64 * 5e-6,
         Workload::RawRead => work.subject.raw.time.as_secs_f64(),

@@ -5,6 +5,7 @@
 
 use results::model::Cell;
 
+use super::own_workload;
 use crate::engine::SpaceCosts;
 use crate::spec::Resolved;
 use crate::work::{Amount, Placement, WarmUp, Work, Workload};
@@ -34,6 +35,8 @@ pub struct Space {
     pub total: u64,
     /// Rows of a run by time are not known: the bytes are the most that could be, not those expected.
     pub is_bound: bool,
+    /// What the scripts of an own workload add is not known: the bytes are those of its loads alone.
+    pub is_floor: bool,
 }
 
 impl Space {
@@ -44,7 +47,17 @@ impl Space {
             log: self.log.max(other.log),
             total: self.total.max(other.total),
             is_bound: self.is_bound || other.is_bound,
+            is_floor: self.is_floor || other.is_floor,
             data: self.data,
+        }
+    }
+
+    /// How the bytes compare with what will be used: `about`, `at most` or `at least`.
+    pub fn most(&self) -> &'static str {
+        match (self.is_bound, self.is_floor) {
+            (true, _) => "at most",
+            (false, true) => "at least",
+            (false, false) => "about",
         }
     }
 
@@ -74,7 +87,9 @@ pub(super) fn space(resolved: &Resolved, rows_in_time: &dyn Fn(&Cell, &Work) -> 
     let engine = resolved.engine;
     let works: Vec<(Cell, Work)> =
         resolved.cells().into_iter().map(|cell| (cell.clone(), resolved.work(&cell, 0))).collect();
-    let kept = Kept::of(&works, &engine.space);
+    let mut kept = Kept::of(&works, &engine.space);
+    let loads = own_workload::loads(resolved);
+    kept.bytes = loads.iter().fold(kept.bytes, |sum, own| sum.saturating_add(own_workload::bytes(own)));
     // An engine without a layout has one directory, whatever the layout says.
     let count = if engine.has_layout { resolved.layout.data.len().max(1) } else { 1 };
     let empty = Space { data: vec![0; count], ..Space::default() };
@@ -133,6 +148,12 @@ impl Peak<'_> {
             let raw = if work.workload == Workload::RawRead { work.subject.raw.file_bytes } else { 0 };
             space.add(0, raw);
             self.add_wal(&mut space, costs.idle_log_bytes);
+        } else if let Some(own) = &work.own {
+            let loaded = own_workload::bytes(own);
+            // The kept states, and the copy of one in which the run works.
+            self.add_data(&mut space, self.kept.bytes.saturating_add(loaded));
+            self.add_wal(&mut space, (costs.log_bytes)(0, loaded, work).max(costs.idle_log_bytes));
+            space.is_floor = true;
         } else if work.workload.has_fixtures() {
             self.add_fixtures(&mut space);
         } else if work.workload.adds_rows() {
@@ -192,6 +213,8 @@ impl Peak<'_> {
 /// Bytes of the table that a run fills, with its indexes; `None` where time bounds it.
 pub(crate) fn data_bytes(work: &Work, costs: &SpaceCosts) -> Option<u64> {
     match work.amount {
+        // How large the rows of the user are nobody knows before.
+        Amount::Rows(_) if work.own.is_some() => None,
         Amount::Rows(rows) => Some(rows.saturating_mul(row_bytes(work, costs))),
         Amount::Time(_) => None,
     }

@@ -17,9 +17,9 @@ use super::own_workload::OwnCells;
 use super::parameters::of_own_workload;
 use super::resolved::{Request, Resolved};
 use super::validity::Validity;
-use super::values::{Conflict, Values};
+use super::values::{Conflict, Values, conflict};
 use crate::engine::Layout;
-use crate::work::Work;
+use crate::work::{Work, Workload};
 
 /// Studies beyond this many cells would never end; a slip in a list of levels reaches it quickly.
 const CELLS_MAX: usize = 10_000;
@@ -85,6 +85,11 @@ impl Experiment {
             let mut work = resolved
                 .assemble(&levels, draft.is_own, is_foreign)
                 .map_err(|conflict| self.locate(draft, cell, conflict))?;
+            if work.workload == Workload::Own && own.is_none() {
+                let title = "`workload` is own, and the spec has no [workload]";
+                let conflict = conflict(&["workload"], title).help("add [workload] with scripts");
+                return Err(self.locate(draft, cell, conflict));
+            }
             if let Some(own) = &mut own {
                 work.own = Some(own.of_cell(&levels, &cell.label(), &work)?);
             }

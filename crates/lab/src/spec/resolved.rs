@@ -6,6 +6,7 @@ use stats::design::contrasts::{Contrasts, Pair};
 use super::command::SpecCommand;
 use super::design::{self, Wanted};
 use super::experiment::Kind;
+use super::parameters::of_own_workload;
 use super::validity::Validity;
 use crate::engine::{Engine, Layout};
 use crate::schedule::RepeatUntil;
@@ -99,6 +100,13 @@ impl Resolved {
     pub fn cells(&self) -> Vec<Cell> {
         let count: usize = self.factors.iter().map(|factor| factor.levels.len()).product();
         (0..count).map(|index| self.cell(index)).collect()
+    }
+
+    /// Factors whose names are the user's own; none without an own workload.
+    pub fn own_factors(&self) -> impl Iterator<Item = &Factor> {
+        let is_own = self.works.first().is_some_and(|work| work.own.is_some());
+        let is_own_name = |name: &str| !name.contains('.') && of_own_workload(name).is_none();
+        self.factors.iter().filter(move |factor| is_own && is_own_name(&factor.name))
     }
 
     /// The pairs of cells that are compared, each with the contrast that asks for it.

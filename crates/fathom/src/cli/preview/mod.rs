@@ -4,6 +4,7 @@
 mod design;
 mod earlier;
 mod estimate;
+pub(crate) mod own_workload;
 
 use lab::assignment::Assignment;
 use lab::estimate::Estimate;
@@ -64,7 +65,6 @@ impl Preview {
 
     /// How many rows a run by time inserts is known only after one.
     fn space_text(&self) -> String {
-        let most = if self.estimate.space.is_bound { "at most" } else { "about" };
-        format!("{most} {}", disk::space::format_bytes(self.estimate.space.total))
+        format!("{} {}", self.estimate.space.most(), disk::space::format_bytes(self.estimate.space.total))
     }
 }

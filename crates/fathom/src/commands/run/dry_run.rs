@@ -14,7 +14,7 @@ use results::store::Store;
 
 use crate::arguments::RunArguments;
 use crate::cli::permission;
-use crate::cli::preview::{Preview, nearest_existing, space_directories, sync_latency_ns};
+use crate::cli::preview::{Preview, nearest_existing, own_workload, space_directories, sync_latency_ns};
 use crate::cli::terminal::{limited, print, print_json, say};
 use crate::exit_status::ExitStatus;
 use crate::targets::{self, default_base};
@@ -43,6 +43,9 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
         resolved.engine,
         assignment.seed()
     ))?;
+    for line in own_workload::lines(resolved) {
+        print(&format!("{line}\n"))?;
+    }
     for text in left_to_server(resolved) {
         print(&format!("note: {text}\n"))?;
     }
@@ -59,8 +62,7 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
     for (directory, bytes) in space_directories(layout, &base, &estimate.space) {
         let facts = disk::facts::storage_behind(&nearest_existing(&directory));
         let free = facts.map_or("unknown".to_owned(), |facts| format_bytes(facts.free_bytes));
-        // How many rows a run by time inserts is known only after one.
-        let most = if estimate.space.is_bound { "at most" } else { "about" };
+        let most = estimate.space.most();
         print(&format!(
             "space: {most} {} at a time, {free} free for \"{}\"\n",
             format_bytes(bytes),
@@ -169,6 +171,7 @@ fn as_json(assignment: &Assignment, preview: &Preview) -> serde_json::Value {
         "seconds": estimate.seconds,
         "disk_bytes": estimate.space.total,
         "disk_bytes_are_a_bound": estimate.space.is_bound,
+        "disk_bytes_are_a_floor": estimate.space.is_floor,
         "data_directory_bytes": estimate.space.data,
         "log_directory_bytes": estimate.space.log,
         "basis": estimate.basis,

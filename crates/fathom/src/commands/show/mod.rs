@@ -11,7 +11,7 @@ use results::wording::counted;
 
 use crate::arguments::ShowArguments;
 use crate::cli::permission;
-use crate::cli::preview::{Preview, sync_latency_ns};
+use crate::cli::preview::{Preview, own_workload, sync_latency_ns};
 use crate::cli::terminal::{print_document, print_json, say};
 use crate::engines::DRIVERS;
 use crate::exit_status::ExitStatus;
@@ -58,6 +58,7 @@ fn previews(experiment: &Experiment, arguments: &ShowArguments) -> anyhow::Resul
         };
         let count = resolved.cells().len() as u64 * u64::from(resolved.repetitions);
         say(&format!("{name} on {}: {}", resolved.engine, counted(count, "run")));
+        own_workload::lines(&resolved).iter().for_each(|line| say(&format!("  {line}")));
         let latency = sync_latency_ns(&resolved.layout, &base);
         let assignment = Assignment::new(resolved, Vec::new(), "", SEED);
         let preview = Preview::of(&assignment, store.as_ref(), latency)?;

@@ -82,7 +82,27 @@ fn number(template: &Template) -> String {
 fn literal(written: &str) -> String {
     let is_plain = |c: char| c == '\n' || c == '\t' || !c.is_control();
     if written.contains("'''") || written.ends_with('\'') || !written.chars().all(is_plain) {
-        return text(written);
+        return escaped(written);
     }
     format!("'''\n{written}'''")
+}
+
+/// Text in double quotes, on one line.
+fn escaped(written: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in written.chars() {
+        match letter {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            letter if letter.is_control() => {
+                let _ = write!(out, "\\u{:04x}", u32::from(letter));
+            }
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
 }

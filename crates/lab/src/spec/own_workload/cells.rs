@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use results::EngineId;
 use results::model::Level;
+use results::redaction::sql_password;
 use script::ScriptError;
 
 use super::load::LoadSpec;
 use super::table::{OwnSpec, ScriptSpec};
 use super::template::{Rendered, Template, TemplateError, placeholders, render, uses_variable};
-use crate::own::{Load, OnError, OwnWorkload, Part, Plan, PlanError, Protocol, SqlText, WeightedScript};
+use crate::own::{
+    Load, OnError, OwnWorkload, Part, Plan, PlanError, Protocol, SqlText, WeightedScript, column_program,
+};
 use crate::spec::draft::Draft;
 use crate::spec::duration::duration;
 use crate::spec::error::{SpecError, nearest, quoted};
@@ -50,8 +53,15 @@ struct Texts<'a> {
 }
 
 impl<'a> OwnCells<'a> {
-    /// Refuses own factors and parameters that no text uses.
+    /// Refuses own factors and parameters that no text uses, and texts with a password: they are stored with the results.
     pub(crate) fn new(spec: &'a OwnSpec, draft: &Draft, engine: EngineId) -> Result<Self, SpecError> {
+        for template in spec.templates() {
+            if let Some(secret) = sql_password(template.text()) {
+                let title = "the text holds a password, and would be stored with the results";
+                return Err(SpecError::at(&template.source.place(secret), title, "")
+                    .help("leave out the password: roles of a workload need none"));
+            }
+        }
         let mut used: BTreeSet<String> = spec
             .templates()
             .flat_map(|template| placeholders(template.text()))
@@ -96,9 +106,23 @@ impl<'a> OwnCells<'a> {
                 PlanError::Definition(error) => SpecError::without_place(error.to_string()),
             })?;
         }
+        self.check_generators(&own)?;
         let own = Arc::new(own);
         self.made.insert(key, Arc::clone(&own));
         Ok(own)
+    }
+}
+
+impl OwnCells<'_> {
+    /// Refuses generators of columns that cannot be read.
+    fn check_generators(&self, own: &OwnWorkload) -> Result<(), SpecError> {
+        let Some(LoadSpec::Columns { columns: written, .. }) = &self.spec.load else { return Ok(()) };
+        let Some(Load::Columns { columns, .. }) = &own.load else { return Ok(()) };
+        for ((_, template), column) in written.iter().zip(columns) {
+            column_program(own, std::slice::from_ref(column))
+                .map_err(|reason| SpecError::at(&template.place, reason, ""))?;
+        }
+        Ok(())
     }
 }
 

@@ -1,15 +1,19 @@
 //! `[workload]`: what a spec with schema, load, scripts and factors of the user's own becomes.
 
+mod errors;
+mod support;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lab::assignment::Assignment;
-use lab::own::{Load, OnError, OwnWorkload, Protocol};
-use lab::spec::{Experiment, FilesBeside, Request, Resolved, SpecError};
+use lab::own::{Load, OnError, Protocol};
+use lab::spec::{Request, Resolved};
 use lab::work::{Amount, Workload};
 use results::model::{Level, Scale};
+use support::{RUNS, inline, on, parsed, refused, resolve, workloads};
 
 const KEY_CHOICE: &str = r#"name = "key-choice"
 question = "What do UUID keys cost our order table?"
@@ -44,43 +48,6 @@ fn key_choice(directory: &Path) -> String {
     fs::write(&path, KEY_CHOICE).unwrap();
     path.to_str().unwrap().to_owned()
 }
-
-fn parsed(path: &str, text: &str) -> Result<Experiment, SpecError> {
-    Experiment::parse_with(path, text, &FilesBeside::spec(Path::new(path)))
-}
-
-fn on(engine: &str, overrides: &[(&str, &str)]) -> Request {
-    let overrides = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Request { overrides, ..Request::plain(Scale::Full, crate::engine(engine)) }
-}
-
-/// A spec whose only script is `script`.
-fn inline(script: &str, rest: &str) -> String {
-    format!(
-        "name = \"mine\"\nquestion = \"What?\"\n[workload]\nscripts = [ {{ sql = '''{script}''' }} ]\n{rest}"
-    )
-}
-
-fn resolve(text: &str, request: &Request) -> Result<Resolved, SpecError> {
-    Experiment::parse("mine.toml", text)?.resolve(request)
-}
-
-fn workloads(resolved: &Resolved) -> Vec<Arc<OwnWorkload>> {
-    resolved.cells().iter().map(|cell| resolved.work(cell, 1).own.unwrap()).collect()
-}
-
-#[track_caller]
-fn refused(text: &str, request: &Request, phrases: &[&str]) {
-    let message = match resolve(text, request) {
-        Err(error) => error.to_string(),
-        Ok(resolved) => panic!("accepted:\n{text}\nas\n{}", resolved.spec_toml),
-    };
-    for phrase in phrases {
-        assert!(message.contains(phrase), "\"{phrase}\" is missing in:\n{message}");
-    }
-}
-
-const RUNS: &str = "[parameters]\nconnections = 2\nduration = \"1s\"\n";
 
 #[test]
 fn a_spec_with_files_becomes_a_workload_of_each_cell_with_its_levels_in_the_texts() {
@@ -178,40 +145,79 @@ fn own_factors_are_set_from_the_command_line_and_in_the_miniature() {
 }
 
 #[test]
-fn a_placeholder_without_a_factor_is_shown_at_its_line_and_column() {
-    let text = inline("SELECT 1;\n  SELECT {{kee}};", &format!("[factors]\nkey = [1, 2]\n{RUNS}"))
-        .replace("1;", "{{key}};");
-    refused(
-        &text,
-        &on("sqlite", &[]),
-        &["no factor or parameter is called `kee`", "script 1:2:10", "did you mean `key`"],
+fn parameters_of_own_workloads_reach_the_workload() {
+    let rest = "[parameters]\nconnections = 3\ntransactions = 9\nprotocol = \"prepared\"\nmax_tries = 0\non_error = \"retry\"\nlatency_limit = \"2500us\"\nscale = 7\ntransaction_log = true\n";
+    let resolved = resolve(
+        &inline("SELECT {{scale}}, '{{protocol}}', {{transactions}}, {{connections}};", rest),
+        &on("postgres", &[]),
+    )
+    .unwrap();
+    let own = &workloads(&resolved)[0];
+    assert_eq!(
+        (own.protocol, own.max_tries, own.on_error, own.scale),
+        (Protocol::Prepared, 0, OnError::Retry, 7)
     );
-    refused(
-        &inline("SELECT {{rate}};", RUNS),
-        &on("sqlite", &[]),
-        &["`rate` has no value here", "script 1:1:8"],
-    );
+    assert_eq!((own.latency_limit, own.transaction_log), (Some(Duration::from_micros(2500)), true));
+    assert_eq!(own.scripts[0].sql.text, "SELECT 7, 'prepared', 9, 3;");
+    assert!(resolved.spec_toml.contains("latency_limit = \"2500us\""), "{}", resolved.spec_toml);
 }
 
 #[test]
-fn a_factor_that_no_text_uses_is_refused_with_the_name_that_was_meant() {
-    for (line, phrases) in [
-        ("conections = 4", ["`conections`", "did you mean `connections`", "mine.toml:"]),
-        ("zzz = 4", ["`zzz`", "write {{zzz}}", "used nowhere"]),
-    ] {
-        refused(&inline("SELECT 1;", &format!("{RUNS}{line}\n")), &on("sqlite", &[]), &phrases);
-    }
-    refused(&inline("SELECT 1;", RUNS), &on("sqlite", &[("keys", "1,2")]), &["`keys`", "--set"]);
+fn a_csv_file_is_known_by_its_content() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("orders.csv"), "id;n\n1;2\n").unwrap();
+    let path = directory.path().join("spec.toml").to_str().unwrap().to_owned();
+    let text = "name = \"m\"\nquestion = \"q\"\n[workload]\nscripts = [ { sql = \"SELECT 1\" } ]\n\
+                load = { copy = \"orders.csv\", header = true, delimiter = \";\", columns = [\"id\", \"{{column}}\"] }\n\
+                define = { column = \"n\" }\n"
+        .to_owned()
+        + RUNS;
+    let resolved = parsed(&path, &text).unwrap().resolve(&on("sqlite", &[])).unwrap();
+    let Some(Load::Copy { path: file, sha256, table, columns, has_header, delimiter, null }) =
+        &workloads(&resolved)[0].load
+    else {
+        panic!()
+    };
+    assert_eq!(file, &directory.path().join("orders.csv"));
+    assert_eq!(sha256, "a715d60412558ec79b5def142c1ac92bdf8653cc32ef2122de0efc236d78257a");
+    assert_eq!(
+        (table.as_str(), columns.as_slice(), *has_header, *delimiter, null.as_str()),
+        ("orders", &["id".to_owned(), "n".to_owned()][..], true, ';', "")
+    );
+    assert_eq!(resolve(&resolved.spec_toml, &on("sqlite", &[])).unwrap(), resolved);
+    let stated = text.replace("header = true", &format!("header = true, sha256 = \"{}\"", "0".repeat(64)));
+    let message = parsed(&path, &stated).unwrap_err().to_string();
+    assert!(message.contains(sha256) && message.contains("not the one that is stated"), "{message}");
 }
 
 #[test]
-fn an_error_of_a_script_is_shown_in_the_text_as_written() {
+fn built_in_scripts_and_blocks_of_one_engine_are_parsed_for_the_engine() {
+    let text = "name = \"m\"\nquestion = \"q\"\n[workload]\nscripts = [ { builtin = \"tpcb\", weight = 2 }, { sql = '''\n-- fathom: engine=postgres\n\\set x nonsense(1)\n-- fathom: engine=sqlite\nSELECT 1;\n''' } ]\n".to_owned() + RUNS;
+    refused(&text, &on("postgres", &[]), &["nonsense", "script 2:"]);
+    let text = text.replace("\\set x nonsense(1)", "SELECT {{n}} FROM pg_class;") + "n = 5\n";
+    let own = workloads(&resolve(&text, &on("sqlite", &[])).unwrap());
+    assert_eq!((own[0].scripts[0].sql.file.as_str(), own[0].scripts[0].weight), ("tpcb-like", 2));
+    assert!(own[0].scripts[0].sql.text.contains("pgbench_accounts"));
+}
+
+#[test]
+fn a_size_of_a_load_may_be_an_own_factor() {
     let text = inline(
-        "SELECT {{key}};\n\\set x random(1, {{key}}) +\n",
-        &format!("[factors]\nkey = [12345, 6]\n{RUNS}"),
+        "SELECT 1;",
+        "[workload.load]\ntable = \"t_{{size}}\"\nrows = \"{{size}}\"\n[workload.load.columns]\nid = \"row\"\nn = \"random(1, :size)\"\n\"größe m\" = \"text({{low}}, 9)\"\n[factors]\nsize = [10, 2000]\n[parameters]\nlow = 3\nconnections = 1\nduration = \"1s\"\n",
     );
-    refused(&text, &on("sqlite", &[]), &["(in cell key=12345)", "script 1:2:"]);
-    refused(&inline("\\nope\n", RUNS), &on("sqlite", &[]), &["script 1:1:1", "nope"]);
-    let text = inline("\\set {{name}} 1\n", &format!("{RUNS}name = \"1x\"\n"));
-    refused(&text, &on("sqlite", &[]), &["script 1:1:6", "{{name}}"]);
+    let resolved = resolve(&text, &on("sqlite", &[])).unwrap();
+    let own = workloads(&resolved);
+    let Some(Load::Columns { table, rows, connections, columns }) = &own[1].load else { panic!() };
+    assert_eq!(
+        (table.as_str(), *rows, *connections, columns[2].1.as_str()),
+        ("t_2000", 2000, 1, "text(3, 9)")
+    );
+    assert_eq!(own[1].definitions, [("size".to_owned(), "2000".to_owned())]);
+    assert_eq!(resolve(&resolved.spec_toml, &on("sqlite", &[])).unwrap(), resolved);
+    refused(
+        &text.replace("[10, 2000]", "[10, -1]"),
+        &on("sqlite", &[]),
+        &["`load.rows` takes a whole number from 1", "found `-1`"],
+    );
 }
