@@ -25,6 +25,7 @@ mod attachments;
 mod completeness;
 mod decisions;
 mod progress;
+mod rehearsal;
 mod standstill;
 
 use completeness::adds_block;
@@ -197,6 +198,8 @@ impl Laboratory<'_> {
         self.store.put_cells(study, &cells)?;
         self.store.close_interrupted(study)?;
         let mut progress = StudyProgress::read(self.store, study, assignment)?;
+        let is_due = |cell_index| !progress.is_filled(0, cell_index);
+        rehearsal::rehearse(self.targets, assignment, &cells, &is_due)?;
         let schedule = Schedule::new(cells.len() as u32, assignment.seed());
         let planned_blocks = assignment.resolved().repetitions;
         on_notice(&Notice::StudyBegins {
@@ -256,8 +259,9 @@ impl Laboratory<'_> {
         let mut reported: Vec<Limitation> = Vec::new();
         for cell in cells {
             let work = assignment.work(cell, 0);
-            let Some(target) = self.targets.get(assignment.target_index(cell)) else { continue };
-            for limitation in target.limitations(&work) {
+            let Some(target) = self.targets.get_mut(assignment.target_index(cell)) else { continue };
+            let own = rehearsal::own_limitation(target.as_mut(), &work);
+            for limitation in target.limitations(&work).into_iter().chain(own) {
                 if limitation.refuses {
                     let engine = target.engine().id.to_string();
                     return Err(LabError::Refused { cell: cell.label(), engine, reason: limitation.text });

@@ -50,6 +50,27 @@ pub fn provide(
     Ok(databases.connector(Arc::new(plan)))
 }
 
+/// Tests a workload in an empty database, without rows and without executing a script: the engine has to accept the schema
+/// and every statement.
+///
+/// # Errors
+/// What the engine refuses, with file and line.
+pub fn rehearse(
+    databases: &mut dyn OwnDatabases,
+    engine: EngineId,
+    work: &Work,
+    own: &OwnWorkload,
+) -> Result<(), TargetError> {
+    databases.make_empty()?;
+    execute(databases, engine, work, own, Part::Schema, &mut |_| Course::Continue)?;
+    for part in [Part::Load, Part::Scripts, Part::After] {
+        if let Some(plan) = plan(own, part, engine, work)? {
+            databases.parse_all(&plan)?;
+        }
+    }
+    Ok(())
+}
+
 /// Name of the state in which a run begins: the same for the same schema, load, variables and settings.
 pub fn content_name(own: &OwnWorkload, engine: EngineId, work: &Work) -> String {
     let content = serde_json::json!({

@@ -44,6 +44,8 @@ impl OfferedRate {
         let clients = || runs.iter().flat_map(|run| &run.clients);
         let transactions: u64 = clients().map(|client| client.transactions).sum();
         let unserved: u64 = clients().map(|client| client.arrivals_unserved).sum();
+        // They were offered and begun.
+        let failed: f64 = runs.iter().filter_map(|run| run.metric("failed_transactions")).sum();
         if time_s <= 0.0 || transactions == 0 {
             return None;
         }
@@ -57,7 +59,7 @@ impl OfferedRate {
         let is_late = late_start_s.is_some_and(|late_s| late_s > LATE_UP_TO * mean_time_s);
         let is_served = if is_bound_by_time || unserved > 0 { is_few && !is_late } else { !is_late };
         let offered_per_s = if is_bound_by_time || unserved > 0 {
-            (transactions + unserved) as f64 / time_s
+            ((transactions + unserved) as f64 + failed) / time_s
         } else {
             asked_per_s
         };
