@@ -17,6 +17,7 @@ pub mod identities;
 pub mod pages;
 pub mod proportions;
 pub mod random;
+pub mod rate_search;
 pub mod stretches;
 pub mod summary;
 pub mod verdict;
