@@ -192,13 +192,20 @@ impl MadeUp {
         let name = self.measure.name.as_str();
         let seconds = match name {
             "elapsed_s" => value,
-            "rows_per_s" => ROWS as f64 / value,
+            "rows_per_s" | "transactions_per_s" => ROWS as f64 / value,
             _ => 1.0,
         };
         let elapsed_ns = (seconds * 1e9) as u64;
         let mut client = ClientRecord::new(0);
         (client.start_ns, client.end_ns) = (Some(0), Some(elapsed_ns));
         (client.rows, client.transactions) = (ROWS, ROWS);
+        if self.measure.is_latency() {
+            // One latency of so many milliseconds is every quantile.
+            client.service_time.record((value * 1e6) as u64);
+            client.response_time = Some(client.service_time.clone());
+        }
+        let is_of_clients =
+            self.measure.is_latency() || ["elapsed_s", "rows_per_s", "transactions_per_s"].contains(&name);
         let metric = Metric {
             name: name.to_owned(),
             value,
@@ -212,7 +219,7 @@ impl MadeUp {
             state: RunState::Valid,
             elapsed_ns,
             clients: vec![client],
-            metrics: if ["elapsed_s", "rows_per_s"].contains(&name) { Vec::new() } else { vec![metric] },
+            metrics: if is_of_clients { Vec::new() } else { vec![metric] },
             gates: Vec::new(),
             warnings: Vec::new(),
             events: Vec::new(),

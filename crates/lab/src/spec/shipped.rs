@@ -27,7 +27,7 @@ macro_rules! shipped_experiment {
 }
 
 /// The only list of shipped experiments, in the order in which `fathom list` shows them.
-static SHIPPED: [ShippedExperiment; 29] = [
+static SHIPPED: [ShippedExperiment; 40] = [
     shipped_experiment!("populate-batch"),
     shipped_experiment!("populate-connections"),
     shipped_experiment!("populate-batch-x-connections"),
@@ -57,6 +57,17 @@ static SHIPPED: [ShippedExperiment; 29] = [
     shipped_experiment!("connections-x-waits"),
     shipped_experiment!("repeat-ten"),
     shipped_experiment!("a-a"),
+    shipped_experiment!("key-choice"),
+    shipped_experiment!("fillfactor-hot-updates"),
+    shipped_experiment!("index-count"),
+    shipped_experiment!("jsonb-gin"),
+    shipped_experiment!("partitions"),
+    shipped_experiment!("queue-table"),
+    shipped_experiment!("synchronous-commit"),
+    shipped_experiment!("page-size"),
+    shipped_experiment!("wal-vs-delete-journal"),
+    shipped_experiment!("checkpoint-spread"),
+    shipped_experiment!("compression"),
 ];
 
 /// All shipped experiments.

@@ -115,19 +115,25 @@ impl Scanner {
         passed.map(|length| at + length).map_err(|what| Unfinished { offset: at, what })
     }
 
-    /// Counts BEGIN, CASE and END in the body of CREATE [OR REPLACE] FUNCTION and PROCEDURE.
+    /// Counts BEGIN, CASE and END in the body of CREATE [OR REPLACE] FUNCTION and PROCEDURE, and in that of a trigger of
+    /// SQLite; those of PostgreSQL have none.
     fn word(&mut self, word: &[u8]) {
         let is = |keyword: &str| word.eq_ignore_ascii_case(keyword.as_bytes());
-        let is_of_create = ["create", "function", "procedure", "or", "replace"].into_iter().any(is);
+        let is_temporary = is("temp") || is("temporary");
+        let is_of_create =
+            ["create", "function", "procedure", "or", "replace", "trigger"].into_iter().any(is)
+                || is_temporary;
         if let Some(initial) = self.initials.get_mut(self.words)
             && is_of_create
         {
-            *initial = word[0].to_ascii_lowercase();
+            *initial = if is_temporary { b'm' } else { word[0].to_ascii_lowercase() };
         }
         self.words += 1;
-        let makes_routine =
-            matches!(&self.initials, [b'c', b'f' | b'p', ..] | [b'c', b'o', b'r', b'f' | b'p']);
-        if !makes_routine || self.parentheses > 0 {
+        let has_body = matches!(
+            &self.initials,
+            [b'c', b'f' | b'p' | b't', ..] | [b'c', b'o', b'r', b'f' | b'p'] | [b'c', b'm', b't', ..]
+        );
+        if !has_body || self.parentheses > 0 {
             return;
         }
         if is("begin") || (is("case") && self.blocks > 0) {
@@ -253,6 +259,10 @@ mod tests {
             "CREATE RULE r AS ON INSERT TO t DO (SELECT 1; SELECT 2);",
             "CREATE OR REPLACE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; SELECT 2; END;",
             "create procedure p() begin atomic insert into t values (1); end;",
+            "CREATE TRIGGER a AFTER INSERT ON t BEGIN UPDATE u SET n = CASE WHEN n > 0 THEN 1 END; DELETE FROM v; END;",
+            "create temp trigger if not exists a before delete on t begin select 1; end;",
+            "CREATE TRIGGER a BEFORE UPDATE ON t EXECUTE FUNCTION f();",
+            "CREATE TEMPORARY TABLE t (a int);",
             r"SELECT 1 \; SELECT 2;",
         ] {
             let found = statements(&format!("{one} SELECT 3;"));
