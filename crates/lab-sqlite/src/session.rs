@@ -20,7 +20,7 @@ use crate::workload::look_up::LookUp;
 use crate::workload::schema;
 
 /// How long a connection waits for the one writer before the transaction counts as a retry.
-const BUSY_TIME_MAX: Duration = Duration::from_secs(30);
+pub(super) const BUSY_TIME_MAX: Duration = Duration::from_secs(30);
 /// The same while rows are loaded, in transactions that are as long as the user makes them.
 const LOAD_BUSY_TIME_MAX: Duration = Duration::from_secs(600);
 /// Stream of the random numbers that make keys, apart from arrival times.

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use lab::own::{Answer, At, Plan, ResultSet, StatementError, Statements};
+use lab::own::{Answer, At, Plan, ResultSet, StatementError};
 use rusqlite::fallible_iterator::FallibleIterator;
-use rusqlite::{Batch, Connection, Statement};
+use rusqlite::{Batch, Connection, Statement, TransactionState};
 use script::Protocol;
 
 use super::failure::Failure;
@@ -12,6 +12,7 @@ use super::guard::Refusal;
 use super::place::{Given, position};
 use super::values;
 use crate::session::Busy;
+use crate::vfs::{Call, Role, Ticks};
 
 /// A connection to the database of the run.
 #[derive(Debug)]
@@ -23,6 +24,15 @@ pub(super) struct OwnConnection {
     bindings: Vec<Vec<Option<Binding>>>,
     buffer: Vec<u8>,
     busy: Option<Busy>,
+    /// Statements of a combined one that are done.
+    done: u32,
+}
+
+/// A statement that was not executed.
+pub(super) struct Refused {
+    pub(super) error: StatementError,
+    /// Is another connection in the way, so that the same statement may succeed a little later?
+    pub(super) may_wait: bool,
 }
 
 /// How the values of a statement reach SQLite.
@@ -48,7 +58,61 @@ impl OwnConnection {
             bindings: bindings.collect(),
             buffer: Vec::new(),
             busy,
+            done: 0,
         }
+    }
+
+    /// Executes a statement; waits for a lock as long as the connection's busy timeout says.
+    pub(super) fn execute(&mut self, at: At<'_>, answer: &mut Answer) -> Result<(), Refused> {
+        let began = self.busy.as_ref().map(|(meter, _)| meter.now());
+        self.done = 0;
+        let done = self.run(at, answer);
+        if let Some(began) = began {
+            self.add_busy(began);
+        }
+        done.map_err(|Failure { error, at: byte, is_busy }| {
+            let (given, length) = match self.protocol {
+                Protocol::Simple => (Given::Written(at.variables), self.buffer.len()),
+                _ => (Given::Numbered, at.statement.numbered().len()),
+            };
+            let byte = byte.map(|(byte, left)| byte + length.saturating_sub(left));
+            let position = byte.map(|byte| position(at.statement, given, byte));
+            // A connection that reads would keep the writer waiting that it waits for.
+            let reads = matches!(self.connection.transaction_state(None::<&str>), Ok(TransactionState::Read));
+            Refused {
+                error: StatementError { position, ..error },
+                may_wait: is_busy && self.done == 0 && !reads && !self.refusal.has_own_timeout(),
+            }
+        })
+    }
+
+    /// Lets `wait` pass as time inside a statement that waits for a lock.
+    pub(super) async fn while_busy(&self, wait: impl Future<Output = ()>) {
+        let began = self.busy.as_ref().map(|(meter, _)| meter.now());
+        wait.await;
+        if let (Some(began), Some((meter, _))) = (began, &self.busy) {
+            meter.add(Role::Database, Call::Sleep, began, 0);
+            self.add_busy(began);
+        }
+    }
+
+    fn add_busy(&self, began: Ticks) {
+        let Some((meter, ticks)) = &self.busy else { return };
+        // Only this client adds, so nobody comes between reading and writing.
+        ticks.store(ticks.load(Ordering::Relaxed) + meter.ticks_since(began), Ordering::Relaxed);
+    }
+
+    /// Rolls back an open transaction.
+    pub(super) fn roll_back(&mut self) -> Result<(), StatementError> {
+        if self.connection.is_autocommit() {
+            return Ok(());
+        }
+        self.connection.execute_batch("ROLLBACK").map_err(|error| Failure::of(error, &self.refusal).error)
+    }
+
+    /// Is a transaction open?
+    pub(super) fn is_in_transaction(&self) -> bool {
+        !self.connection.is_autocommit()
     }
 
     fn run(&mut self, at: At<'_>, answer: &mut Answer) -> Result<(), Failure> {
@@ -60,7 +124,7 @@ impl OwnConnection {
 
     /// Executes the text with the values in it: one statement after the other.
     fn run_text(&mut self, at: At<'_>, answer: &mut Answer) -> Result<(), Failure> {
-        let Self { connection, refusal, buffer, .. } = self;
+        let Self { connection, refusal, buffer, done, .. } = self;
         buffer.clear();
         at.statement.write(at.variables, buffer);
         if buffer.contains(&0) {
@@ -74,13 +138,14 @@ impl OwnConnection {
                 return Err(without_value(&statement, 1));
             }
             step(connection, &mut statement, at.wants_rows, answer).map_err(of)?;
+            *done += 1;
         }
         Ok(())
     }
 
     /// Executes the text with parameters: prepared once, or each time.
     fn run_bound(&mut self, at: At<'_>, answer: &mut Answer) -> Result<(), Failure> {
-        let Self { connection, refusal, protocol, bindings, buffer, .. } = self;
+        let Self { connection, refusal, protocol, bindings, buffer, done, .. } = self;
         let place = bindings.get_mut(at.script).and_then(|commands| commands.get_mut(at.command));
         let Some(place) = place else { return Err(Failure::wrong("no such statement".to_owned())) };
         let binding = match place {
@@ -107,6 +172,7 @@ impl OwnConnection {
                 while let Some(mut statement) = statements.next().map_err(of)? {
                     let parameters = parameters_of(&statement, &mut seen)?;
                     bound(&mut statement, &parameters)?;
+                    *done += 1;
                 }
                 all_seen(&seen, at)
             }
@@ -198,46 +264,4 @@ fn step(
     answer.rows = result.rows.len() as u64;
     answer.results.push(result);
     Ok(())
-}
-
-impl Statements for OwnConnection {
-    async fn execute(&mut self, at: At<'_>, answer: &mut Answer) -> Result<(), StatementError> {
-        let began = self.busy.as_ref().map(|(meter, _)| meter.now());
-        let done = self.run(at, answer);
-        if let (Some((meter, ticks)), Some(began)) = (&self.busy, began) {
-            // Only this client adds, so nobody comes between reading and writing.
-            ticks.store(ticks.load(Ordering::Relaxed) + meter.ticks_since(began), Ordering::Relaxed);
-        }
-        done.map_err(|Failure { error, at: byte }| {
-            let (given, length) = match self.protocol {
-                Protocol::Simple => (Given::Written(at.variables), self.buffer.len()),
-                _ => (Given::Numbered, at.statement.numbered().len()),
-            };
-            let byte = byte.map(|(byte, left)| byte + length.saturating_sub(left));
-            StatementError { position: byte.map(|byte| position(at.statement, given, byte)), ..error }
-        })
-    }
-
-    fn start_pipeline(&mut self) -> Result<(), StatementError> {
-        Ok(())
-    }
-
-    async fn sync_pipeline(&mut self) -> Result<(), StatementError> {
-        Ok(())
-    }
-
-    async fn end_pipeline(&mut self) -> Result<(), StatementError> {
-        Ok(())
-    }
-
-    async fn roll_back(&mut self) -> Result<(), StatementError> {
-        if self.connection.is_autocommit() {
-            return Ok(());
-        }
-        self.connection.execute_batch("ROLLBACK").map_err(|error| Failure::of(error, &self.refusal).error)
-    }
-
-    fn is_in_transaction(&self) -> bool {
-        !self.connection.is_autocommit()
-    }
 }

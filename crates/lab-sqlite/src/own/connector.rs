@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use lab::client::Registration;
 use lab::engine::{Connector, ServerLoop, ServerShare, Session, SessionError};
@@ -11,6 +12,7 @@ use rusqlite::Connection;
 
 use super::connection::OwnConnection;
 use super::guard::confine;
+use super::turn::Turn;
 use crate::session::{Opened, SqliteConnector, session_error};
 
 /// Instructions of SQLite's virtual machine between two questions whether the run was stopped: some 0.1 ms.
@@ -40,6 +42,10 @@ impl Connector for OwnConnector {
     ) -> Result<OwnSession, SessionError> {
         let Opened { mut connection, busy, is_interrupted } = self.base.connection(self.plan.part())?;
         let refusal = confine(&mut connection).map_err(session_error)?;
+        if !registration.is_alone() {
+            // The thread is not to sleep in SQLite: see `turn`.
+            connection.busy_timeout(Duration::ZERO).map_err(session_error)?;
+        }
         end_when(is_interrupted, &mut connection).map_err(session_error)?;
         let runner = Runner::new(Arc::clone(&self.plan), client_index, registration)?;
         let connection = OwnConnection::new(connection, refusal, &self.plan, busy);
@@ -63,7 +69,8 @@ pub(crate) struct OwnSession {
 impl Session for OwnSession {
     #[inline]
     async fn transaction(&mut self, _rows: u64, registration: Registration<'_>) -> Result<(), SessionError> {
-        self.runner.transaction(&mut self.connection, registration).await
+        let mut turn = Turn { connection: &mut self.connection, registration };
+        self.runner.transaction(&mut turn, registration).await
     }
 
     async fn server_loop(&mut self, _: ServerShare) -> Result<ServerLoop, SessionError> {

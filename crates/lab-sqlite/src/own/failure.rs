@@ -12,12 +12,14 @@ pub(super) struct Failure {
     pub(super) error: StatementError,
     /// Byte, and the length of the text in which it is counted.
     pub(super) at: Option<(usize, usize)>,
+    /// Does another connection hold the lock?
+    pub(super) is_busy: bool,
 }
 
 impl Failure {
     /// A statement that cannot be executed as it is written.
     pub(super) fn wrong(text: String) -> Self {
-        Self { error: other(text), at: None }
+        Self { error: other(text), at: None, is_busy: false }
     }
 
     /// What SQLite said.
@@ -33,12 +35,13 @@ impl Failure {
             return Self::wrong(reason);
         }
         let (kind, is_lost) = meaning(&code);
+        let is_busy = code.code == ErrorCode::DatabaseBusy && kind == FailureKind::Locked;
         let words = text.unwrap_or_else(|| ffi::code_to_str(code.extended_code).to_owned());
         let mut text = format!("{words} ({})", code.extended_code);
         if code.code == ErrorCode::DiskFull {
             text.push_str("\nhint: free space on the data directory's file system or load fewer rows");
         }
-        Self { error: StatementError { kind, text, position: None, is_lost }, at }
+        Self { error: StatementError { kind, text, position: None, is_lost }, at, is_busy }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the user's own SQL may not do: touch other files, or change the pragmas that a run sets and reports.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
@@ -70,16 +71,24 @@ const STAYS: &str = "a script stays in the database of its run\n\
 
 /// Why the last statement was refused, for the message: SQLite itself says `not authorized`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Refusal(Arc<Mutex<Option<String>>>);
+pub(crate) struct Refusal {
+    reason: Arc<Mutex<Option<String>>>,
+    has_own_timeout: Arc<AtomicBool>,
+}
 
 impl Refusal {
     /// Takes the reason.
     pub(super) fn take(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Did a script set `PRAGMA busy_timeout`?
+    pub(super) fn has_own_timeout(&self) -> bool {
+        self.has_own_timeout.load(Ordering::Relaxed)
     }
 
     fn note(&self, reason: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
     }
 }
 
@@ -90,11 +99,18 @@ impl Refusal {
 pub(crate) fn confine(connection: &mut Connection) -> rusqlite::Result<Refusal> {
     let refusal = Refusal::default();
     let noted = refusal.clone();
-    connection.authorizer(Some(move |context: AuthContext<'_>| match refused(&context.action) {
-        None => Authorization::Allow,
-        Some(reason) => {
-            noted.note(reason);
-            Authorization::Deny
+    connection.authorizer(Some(move |context: AuthContext<'_>| {
+        if let AuthAction::Pragma { pragma_name, pragma_value: Some(_) } = context.action
+            && pragma_name.eq_ignore_ascii_case("busy_timeout")
+        {
+            noted.has_own_timeout.store(true, Ordering::Relaxed);
+        }
+        match refused(&context.action) {
+            None => Authorization::Allow,
+            Some(reason) => {
+                noted.note(reason);
+                Authorization::Deny
+            }
         }
     }))?;
     Ok(refusal)

@@ -20,6 +20,7 @@ use std::sync::{Mutex, PoisonError};
 pub(super) use call_totals::{Call, CallTotals, Checkpoint, Role, Totals};
 #[cfg(test)]
 pub(super) use call_totals::{FRAME_HEADER_BYTES, LOG_HEADER_BYTES};
+pub(super) use clock::Ticks;
 pub(super) use meter::{Meter, count_apart};
 use table::TimedVfs;
 

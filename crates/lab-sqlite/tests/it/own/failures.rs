@@ -169,3 +169,20 @@ fn a_statement_without_end_ends_when_the_run_is_interrupted() {
         );
     }
 }
+
+#[test]
+fn clients_that_share_a_thread_do_not_keep_each_other_from_their_commit() {
+    for settings in [&[][..], &[("journal_mode", "delete")], &[("vfs", "plain")]] {
+        let mut scene = Scene::empty(settings);
+        scene.make("CREATE TABLE t (a); INSERT INTO t VALUES (0);");
+        // The one that sleeps holds the lock that its neighbours wait for.
+        scene.scripts(&["BEGIN IMMEDIATE;\nUPDATE t SET a = a + 1;\n\\sleep 1 ms\nEND;"]);
+        let plan = scene.plan(Part::Scripts);
+        let began = Instant::now();
+        let dispatch = scene.run_on(plan, 6, 60, 2);
+        assert!(dispatch.clients.iter().all(|client| client.error.is_none()), "{:?}", dispatch.clients);
+        assert_eq!((dispatch.scripts[0].transactions, dispatch.scripts[0].failed()), (60, 0));
+        assert!(began.elapsed() < Duration::from_secs(30));
+        assert_eq!(scene.ask("SELECT a FROM t"), "60");
+    }
+}

@@ -104,9 +104,20 @@ impl Scene {
     }
 
     pub(super) fn run_plan(&mut self, plan: Arc<Plan>, connections: u32, transactions: u64) -> Dispatch {
+        self.run_on(plan, connections, transactions, connections)
+    }
+
+    /// With so many threads.
+    pub(super) fn run_on(
+        &mut self,
+        plan: Arc<Plan>,
+        connections: u32,
+        transactions: u64,
+        jobs: u32,
+    ) -> Dispatch {
         let work = Work { connections, amount: Amount::Rows(transactions), ..self.work.clone() };
         let connector = self.target.own_databases().unwrap().connector(plan);
-        let mut pool = ClientPool::assemble(&connector, &work, connections).unwrap();
+        let mut pool = ClientPool::assemble(&connector, &work, jobs).unwrap();
         pool.release();
         pool.wait(&mut |_| {});
         pool.dismiss()
