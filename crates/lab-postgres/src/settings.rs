@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use lab::engine::{Layout, Limitation, TargetError};
+use lab::own::Load;
 use lab::work::{BackupMethod, Durability, LoopSide, Placement, Work};
 use results::model::Setting;
 
@@ -57,7 +58,8 @@ pub(super) fn server_settings(work: &Work) -> Vec<(String, String)> {
     set("track_wal_io_timing", on_or_off(true));
     set("track_io_timing", on_or_off(true));
     set("log_checkpoints", on_or_off(true));
-    let connections = work.connections.saturating_add(CONNECTIONS_RESERVE);
+    let loading = work.own.as_ref().and_then(|own| own.load.as_ref()).map_or(0, Load::connections);
+    let connections = work.connections.max(loading).saturating_add(CONNECTIONS_RESERVE);
     if connections > CONNECTIONS_DEFAULT {
         set("max_connections", connections.to_string());
     }

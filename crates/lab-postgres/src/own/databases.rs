@@ -117,6 +117,7 @@ impl Databases<'_> {
         if !is_cloned {
             control.complete(&context, &create)?;
         }
+        copy_settings(control, &kept, &run)?;
         checkpoint(control);
         self.enter()
     }
@@ -189,6 +190,24 @@ fn await_alone(control: &mut Control, name: &str) -> Result<(), TargetError> {
         control.rows(&context, "SELECT pg_sleep(0.01)")?;
     }
     Err(TargetError::engine(context, "a session does not end"))
+}
+
+/// Copies what ALTER DATABASE ... SET gave a database: CREATE DATABASE does not.
+fn copy_settings(control: &mut Control, from: &str, to: &str) -> Result<(), TargetError> {
+    let oid = |name: &str| format!("(SELECT oid FROM pg_database WHERE datname = {})", literal(name));
+    let context = format!("could not copy the settings of database \"{from}\" to \"{to}\"");
+    let settings = format!("FROM pg_db_role_setting WHERE setdatabase = {}", oid(from));
+    if control.number::<u64>(&context, &format!("SELECT count(*) {settings}"))? == 0 {
+        return Ok(());
+    }
+    // Written as they are: a list, as search_path has one, has no literal of its own.
+    let insert = format!("INSERT INTO pg_db_role_setting SELECT {}, setrole, setconfig {settings}", oid(to));
+    control.query(&insert).map(drop).map_err(|error| {
+        TargetError::refused(
+            format!("{context}: {error}"),
+            "set them in each script, or connect as a superuser: the schema has ALTER DATABASE ... SET",
+        )
+    })
 }
 
 /// Brings all pages to the files, where the role may.

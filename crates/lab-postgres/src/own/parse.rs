@@ -7,9 +7,9 @@ use script::{Client, Protocol, Slot, Statement, Value, Variables};
 use super::reply::{Course, Reply};
 use crate::wire::{Connection, ServerError, WireError, complete};
 
-/// What the server says of several statements where it parses one.
+/// SQLSTATE of a text that is no statement; without a position: several statements where the server parses one.
 // EVIDENCE: PostgreSQL src/backend/tcop/postgres.c, exec_parse_message
-const SEVERAL: &str = "cannot insert multiple commands into a prepared statement";
+const SYNTAX_ERROR: &str = "42601";
 
 /// SQLSTATEs of objects that are not there: table, column, function, type and others, schema, prepared statement, cursor.
 const UNDEFINED: [&str; 7] = ["42P01", "42703", "42883", "42704", "3F000", "26000", "34000"];
@@ -64,7 +64,8 @@ fn refusal(
 ) -> Result<Option<Refusal>, WireError> {
     if protocol != Protocol::Simple {
         let refused = parse(connection, statement.numbered().as_bytes())?;
-        return Ok(refused.filter(|error| !makers.may_make(error)).map(|error| {
+        let is_real = |error: &ServerError| !makers.may_make(error, statement.numbered());
+        return Ok(refused.filter(is_real).map(|error| {
             let position = error.position.map(|position| statement.position_of(position, None));
             Refusal { text: error.to_string(), position, hint: None }
         }));
@@ -76,7 +77,8 @@ fn refusal(
     let mut sent = Vec::new();
     statement.write(variables, &mut sent);
     let Some(error) = parse(connection, &sent)? else { return Ok(None) };
-    if error.message == SEVERAL || makers.may_make(&error) {
+    let is_several = error.code == SYNTAX_ERROR && error.position.is_none();
+    if is_several || makers.may_make(&error, &String::from_utf8_lossy(&sent)) {
         return Ok(None);
     }
     if !unknown.is_empty() {
@@ -182,14 +184,23 @@ impl Makers {
         }
     }
 
-    /// Can the object that the error misses have been made by a statement before?
-    fn may_make(&self, error: &ServerError) -> bool {
+    /// Can the object that the error misses in the text that was sent have been made by a statement before?
+    fn may_make(&self, error: &ServerError, sent: &str) -> bool {
         UNDEFINED.contains(&error.code.as_str())
             && (self.any || {
-                let name = missing_name(&error.message).to_lowercase();
+                let place = error.position.map(|position| name_at(sent, position));
+                let name = place.unwrap_or_else(|| missing_name(&error.message).to_owned()).to_lowercase();
                 self.named.iter().any(|text| text.contains(&name))
             })
     }
+}
+
+/// The name at a character of a text, without its schema. Messages may be in any language.
+fn name_at(text: &str, position: u32) -> String {
+    let is_part = |letter: &char| letter.is_alphanumeric() || matches!(letter, '_' | '$' | '.' | '"');
+    let rest = text.chars().skip((position as usize).saturating_sub(1));
+    let name: String = rest.take_while(is_part).filter(|letter| *letter != '"').collect();
+    name.rsplit('.').next().unwrap_or_default().to_owned()
 }
 
 /// The name in `relation "a.b" does not exist`, `function f(integer) does not exist`, `column t.x does not exist`: without
@@ -227,10 +238,17 @@ mod tests {
             message: format!("relation \"{name}\" does not exist"),
             ..ServerError::default()
         };
-        assert!(makers.may_make(&missing("basket")));
-        assert!(!makers.may_make(&missing("oders")));
+        assert!(makers.may_make(&missing("basket"), ""));
+        assert!(!makers.may_make(&missing("oders"), ""));
+        let german = ServerError {
+            message: "Relation »basket« existiert nicht".to_owned(),
+            position: Some(15),
+            ..missing("")
+        };
+        assert!(makers.may_make(&german, "SELECT 1 FROM pg_temp.\"basket\" AS oders"));
+        assert!(!makers.may_make(&german, "SELECT 1 FROM oders, basket"));
         makers.add("DO $$ BEGIN EXECUTE 'CREATE TABLE oders ()'; END $$");
-        assert!(makers.may_make(&missing("oders")));
+        assert!(makers.may_make(&missing("oders"), ""));
     }
 
     #[test]

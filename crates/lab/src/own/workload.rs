@@ -69,6 +69,16 @@ pub enum Load {
     },
 }
 
+impl Load {
+    /// Connections that load at the same time.
+    pub fn connections(&self) -> u32 {
+        match self {
+            Self::Script { connections, .. } | Self::Columns { connections, .. } => *connections,
+            Self::Copy { .. } => 1,
+        }
+    }
+}
+
 /// How statements and their values reach the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

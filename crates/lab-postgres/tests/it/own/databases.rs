@@ -74,6 +74,26 @@ fn a_kept_database_is_restored_equal_for_every_run_across_restarts() {
 }
 
 #[test]
+fn settings_and_quoted_names_of_a_database_are_in_its_copies() {
+    let schema = "CREATE SCHEMA \"a, b\"; CREATE TABLE \"a, b\".t (a int); CREATE TYPE mood AS ENUM ('o''k');
+        DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = \"a, b\", public', current_database());
+        EXECUTE format('ALTER DATABASE %I SET jit = off', current_database()); END $$;";
+    for server in servers() {
+        let scratch = scratch();
+        let base =
+            own(schema, &["INSERT INTO t VALUES (1);\nSELECT 1 / (current_setting('jit') = 'off')::int;"]);
+        let mut target = provided(&server, scratch.path(), &base, &own_work(&base, 1, 1));
+        databases(&mut target).keep("x").unwrap();
+        for _ in 0..2 {
+            databases(&mut target).restore("x").unwrap();
+            once(&mut target, &base).unwrap();
+            assert_eq!(values(&target, "SELECT count(*) FROM \"a, b\".t"), ["1"], "{}", server.version);
+        }
+        target.stop(false).unwrap();
+    }
+}
+
+#[test]
 fn sessions_that_a_script_left_open_do_not_stop_a_copy() {
     for server in crate::support::newest() {
         let scratch = scratch();

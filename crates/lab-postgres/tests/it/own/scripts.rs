@@ -88,12 +88,9 @@ fn values_of_results_become_variables_with_every_protocol() {
         let seen = values(&target, "SELECT concat_ws(',', a, b, c, d) FROM seen ORDER BY 1 DESC");
         assert_eq!(seen, [":five", "1,3,4,6"]);
         for (script, expected) in [
-            (
-                "SELECT 1 AS a WHERE false \\gset",
-                "script-0.sql:1: \\gset expects one row, the statement returned 0",
-            ),
-            ("SELECT generate_series(1, 3) AS a \\gset", "returned 3"),
-            ("CREATE TEMP TABLE t () \\gset", "returned 0"),
+            ("SELECT 1 AS a WHERE false \\gset", "script-0.sql:1: expected one row, got 0"),
+            ("SELECT generate_series(1, 3) AS a \\gset", "got 3"),
+            ("CREATE TEMP TABLE t () \\gset", "got 0"),
         ] {
             for protocol in PROTOCOLS {
                 let error = once(&mut target, &with_scripts(&base, protocol, &[script])).unwrap_err();

@@ -4,8 +4,10 @@
 //!
 //! Needs server binaries and pgbench. For each statement and number of connections fathom and pgbench run
 //! one after the other, which of them first alternating from round to round; medians are printed as a
-//! Markdown table. CPU is user plus system time of the client side alone, divided by transactions. The
-//! price of the harness without an engine and the memory of 256 connections follow.
+//! Markdown table. CPU is user plus system time of the client side alone, divided by transactions. The same follows
+//! for scripts (`own`), the price of the harness without an engine, and the memory of connections.
+
+mod own;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -51,9 +53,11 @@ fn main() -> Result<(), AnyError> {
             compare(&mut target, &work, &pgbench, rounds)?;
         }
     }
+    own::compare_scripts(&mut target, &pgbench, rounds, seconds)?;
     target.stop(false)?;
     harness(rounds)?;
     memory()?;
+    own::memory()?;
     Ok(())
 }
 
@@ -116,21 +120,26 @@ fn run_pgbench(target: &ManagedPostgres, work: &Work, pgbench: &PathBuf) -> Resu
     std::fs::write(script.path(), statement)?;
     let Amount::Time(time) = work.amount else { return Err("the bench is bounded by time".into()) };
     let cluster = target.cluster();
-    let children_cpu_ns = || -> Result<u64, AnyError> {
-        let cpu = disk::counters::process_cpu(std::process::id())?;
-        Ok(cpu.children_user_ns + cpu.children_system_ns)
-    };
-    let before = children_cpu_ns()?;
-    let output = Command::new(pgbench)
+    let mut command = Command::new(pgbench);
+    command
         .args(["-n", "-M", "prepared", "-j", "1", "-U", "fathom", "-c", &work.connections.to_string()])
         .args(["-T", &time.as_secs().to_string(), "-p", &cluster.port().to_string()])
         .arg("-h")
         .arg(cluster.socket_directory())
         .arg("-f")
         .arg(script.path())
-        .arg("postgres")
-        .stdin(Stdio::null())
-        .output()?;
+        .arg("postgres");
+    price_pgbench(&mut command)
+}
+
+/// Runs pgbench and reads what it says.
+fn price_pgbench(command: &mut Command) -> Result<Figure, AnyError> {
+    let children_cpu_ns = || -> Result<u64, AnyError> {
+        let cpu = disk::counters::process_cpu(std::process::id())?;
+        Ok(cpu.children_user_ns + cpu.children_system_ns)
+    };
+    let before = children_cpu_ns()?;
+    let output = command.stdin(Stdio::null()).output()?;
     let cpu_ns = children_cpu_ns()? - before;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let number = |label: &str| -> Result<f64, AnyError> {
