@@ -199,7 +199,8 @@ impl Laboratory<'_> {
         self.store.close_interrupted(study)?;
         let mut progress = StudyProgress::read(self.store, study, assignment)?;
         let is_due = |cell_index| !progress.is_filled(0, cell_index);
-        rehearsal::rehearse(self.targets, assignment, &cells, &is_due)?;
+        rehearsal::rehearse(self.targets, assignment, &cells, &is_due)
+            .map_err(|(cell, source)| LabError::Run { cell, source })?;
         let schedule = Schedule::new(cells.len() as u32, assignment.seed());
         let planned_blocks = assignment.resolved().repetitions;
         on_notice(&Notice::StudyBegins {

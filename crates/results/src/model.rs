@@ -154,6 +154,15 @@ pub struct Study {
     pub fathom_version: String,
 }
 
+impl Study {
+    /// Is the workload the user's own? Its work is counted in transactions, and the user named its factors, whatever
+    /// parameters of other workloads are called the same.
+    pub fn is_own_workload(&self) -> bool {
+        let is_own = |level: &Level| matches!(level, Level::Text(word) if word == "own");
+        self.fixed.iter().any(|(name, level)| name == "workload" && is_own(level))
+    }
+}
+
 /// One combination of levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use results::model::Cell;
 
-use super::LabError;
 use crate::assignment::Assignment;
 use crate::engine::{Limitation, Target, TargetError};
 use crate::own::{self, OwnWorkload};
@@ -23,13 +22,13 @@ pub(super) fn own_limitation(target: &mut dyn Target, work: &Work) -> Option<Lim
 /// Tests the workload of every cell for which `is_due`; each different one once. Costs the making of its schema.
 ///
 /// # Errors
-/// The first statement that an engine refuses, with the cell, file and line.
+/// The label of a cell, and the first of its statements that an engine refuses, with file and line.
 pub(super) fn rehearse(
     targets: &mut [Box<dyn Target>],
     assignment: &Assignment,
     cells: &[Cell],
     is_due: &dyn Fn(u32) -> bool,
-) -> Result<(), LabError> {
+) -> Result<(), (String, RunError)> {
     let mut rehearsed: Vec<(usize, Arc<OwnWorkload>)> = Vec::new();
     for cell in cells.iter().filter(|cell| is_due(cell.index)) {
         let work = assignment.work(cell, 0);
@@ -42,7 +41,7 @@ pub(super) fn rehearse(
         let tested = test(target.as_mut(), &work, &own);
         // The next prepare removes what is left anyway.
         let _ = target.clean();
-        tested.map_err(|source| LabError::Run { cell: cell.label(), source: RunError::Target(source) })?;
+        tested.map_err(|error| (cell.label(), RunError::Target(error)))?;
         rehearsed.push((place, own));
     }
     Ok(())

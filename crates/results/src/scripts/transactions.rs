@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::scripts::FailureKind;
+use super::failure::FailureKind;
 
 /// First byte of the stored form.
 const VERSION: u8 = 1;
