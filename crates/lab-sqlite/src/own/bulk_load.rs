@@ -1,8 +1,10 @@
 //! Loads rows in bulk: one prepared INSERT in long transactions.
 
 use lab::engine::{BulkLoad, TargetError};
+use rusqlite::Connection;
 use rusqlite::types::Null;
-use rusqlite::{Connection, ErrorCode};
+
+use super::failure::engine_error;
 
 /// Rows of one transaction.
 const ROWS_PER_TRANSACTION: usize = 10_000;
@@ -45,7 +47,7 @@ impl Loader {
     }
 
     fn error(&self, error: &rusqlite::Error) -> TargetError {
-        TargetError::engine(format!("could not load table \"{}\"", self.table), error)
+        engine_error(format!("could not load table \"{}\"", self.table), error)
     }
 
     /// Writes the rows that wait in one transaction.
@@ -97,12 +99,7 @@ impl Loader {
             };
             rows += execute().map_err(|error| {
                 let row = self.rows_written + number as u64 + 1;
-                let hint = match error.sqlite_error_code() {
-                    Some(ErrorCode::DiskFull) => "\nhint: free space on the data directory's file system",
-                    _ => "",
-                };
-                let context = format!("could not load row {row} of table \"{}\"", self.table);
-                TargetError::engine(context, format!("{error}{hint}"))
+                engine_error(format!("could not load row {row} of table \"{}\"", self.table), &error)
             })? as u64;
         }
         Ok(rows)

@@ -1,10 +1,19 @@
 //! Errors of SQLite as failures of statements.
 
+use lab::engine::TargetError;
 use lab::own::StatementError;
 use results::scripts::FailureKind;
 use rusqlite::{Error, ErrorCode, ffi};
 
 use super::guard::Refusal;
+
+const FREE_SPACE: &str = "\nhint: free space on the data directory's file system or load fewer rows";
+
+/// What SQLite said outside of any script, with a hint where the disk is full.
+pub(crate) fn engine_error(context: impl Into<String>, error: &Error) -> TargetError {
+    let is_full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+    TargetError::engine(context, format!("{error}{}", if is_full { FREE_SPACE } else { "" }))
+}
 
 /// A failure, with the byte of the statement at which SQLite points. Of a statement that is one of several, that is the
 /// byte of what was left to execute.
@@ -39,7 +48,7 @@ impl Failure {
         let words = text.unwrap_or_else(|| ffi::code_to_str(code.extended_code).to_owned());
         let mut text = format!("{words} ({})", code.extended_code);
         if code.code == ErrorCode::DiskFull {
-            text.push_str("\nhint: free space on the data directory's file system or load fewer rows");
+            text.push_str(FREE_SPACE);
         }
         Self { error: StatementError { kind, text, position: None, is_lost }, at, is_busy }
     }

@@ -15,5 +15,6 @@ mod values;
 
 pub(crate) use bulk_load::Loader;
 pub(crate) use connector::OwnConnector;
+pub(crate) use failure::engine_error;
 pub(crate) use guard::confine;
 pub(crate) use syntax::parse_all;

@@ -91,10 +91,14 @@ fn a_combined_statement_is_executed_in_turn_with_its_own_parameters() {
 fn a_trigger_is_one_statement_with_semicolons_in_it() {
     let mut scene = Scene::with_schema(
         "CREATE TABLE t (a); CREATE TABLE log (a);
-         CREATE TRIGGER copy AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.a)\\; END;",
+         CREATE TRIGGER copy AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.a)\\; END;
+         CREATE TEMP TRIGGER IF NOT EXISTS mine AFTER INSERT ON t BEGIN SELECT 1; SELECT 2; END;
+         CREATE TRIGGER twice AFTER INSERT ON t WHEN CASE new.a WHEN 5 THEN 1 END BEGIN
+             INSERT INTO log VALUES (2 * new.a); UPDATE log SET a = CASE a WHEN 10 THEN 11 ELSE a END;
+         END;",
     );
     assert_eq!(scene.once("INSERT INTO t VALUES (5);"), None);
-    assert_eq!(scene.ask("SELECT a FROM log"), "5");
+    assert_eq!(scene.ask("SELECT a FROM log ORDER BY a"), "5;11");
 }
 
 #[test]
