@@ -8,5 +8,6 @@ mod index;
 mod live;
 mod page;
 mod paper;
+mod scripts;
 mod serving;
 mod stored;

@@ -10,6 +10,7 @@ use results::model::{
 use results::observations::{
     How, Observations, SamplerRecord, Series, SeriesKind, WaitProfile, WaitRow, WaitingTask,
 };
+use results::scripts::ScriptRecord;
 use results::store::{Store, StudyId};
 
 /// Wants to run when it is taken for markup.
@@ -73,6 +74,34 @@ pub(crate) fn begun(directory: &Path, repetitions: u32, made: u32, counters: u32
     store.put_cells(id, &cells).unwrap();
     for block in 0..made {
         add_block_with(&mut store, id, block, repetitions, counters);
+    }
+}
+
+/// Stores a study of a workload of the user's own: two types of keys, four runs each, with these scripts in each cell.
+pub(crate) fn own_study(directory: &Path, scripts: impl Fn(u32) -> Vec<ScriptRecord>) {
+    begun(directory, 1, 0, 0);
+    let mut store = Store::open_or_create(directory).unwrap();
+    let of_rows = store.studies().unwrap().pop().unwrap().study;
+    let keys = ["bigint", "uuid"].map(|key| Level::Text(key.to_owned())).to_vec();
+    let study = Study {
+        key: StudyKey("0defaced".to_owned()),
+        factors: vec![Factor { name: "key".to_owned(), levels: keys.clone() }],
+        fixed: ["workload", "duration"]
+            .into_iter()
+            .zip(["own", "4s"])
+            .map(|(name, value)| (name.to_owned(), Level::Text(value.to_owned())))
+            .collect(),
+        repetitions: 4,
+        ..of_rows
+    };
+    let id = store.begin_study(&study).unwrap();
+    let cell = |(index, key): (u32, Level)| Cell { index, levels: vec![("key".to_owned(), key)] };
+    store.put_cells(id, &(0..).zip(keys).map(cell).collect::<Vec<_>>()).unwrap();
+    for position in 0..8 {
+        let key = RunKey { block_index: position / 2, cell_index: position % 2, attempt: 0 };
+        let run_id = store.begin_run(id, key, position, "2026-11-20T10:00:01Z").unwrap();
+        let run = Run { scripts: scripts(key.cell_index), ..run(key, position, true) };
+        store.finish_run(run_id, &run).unwrap();
     }
 }
 

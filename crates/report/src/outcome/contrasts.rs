@@ -231,17 +231,23 @@ impl Words<'_> {
             match best {
                 Some(best) => format!(
                     "{at}{} {}",
-                    label(&best.of_candidate),
-                    self.difference().against(best, &label(&best.of_reference))
+                    self.cell_without(best.candidate, factor),
+                    self.difference().against(best, &self.cell_without(best.reference, factor))
                 ),
                 None => format!(
                     "{at}nothing is shown to be {} than {}",
                     self.difference().comparative(true),
-                    label(&contrasts[0].of_reference)
+                    self.cell_without(contrasts[0].reference, factor)
                 ),
             }
         };
         format!("{}.", capital(&some(&levels.iter().map(text).collect::<Vec<_>>(), "; ")))
+    }
+
+    /// All levels of a cell but that of a factor, which stands before them.
+    fn cell_without(&self, index: usize, factor: &str) -> String {
+        let levels = self.summary.cells[index].levels.0.iter().filter(|(name, _)| name != factor);
+        label(&Levels(levels.cloned().collect()))
     }
 
     /// One level against another: the factor, or the range of factors where there are several.

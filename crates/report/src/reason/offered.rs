@@ -2,6 +2,7 @@
 
 use results::histogram::LatencyHistogram;
 use results::model::{Level, Run};
+use results::scripts::ScriptRecord;
 use results::store::StudyResults;
 use serde::Serialize;
 
@@ -26,8 +27,12 @@ pub struct OfferedRate {
     pub offered_per_s: f64,
     /// Transactions per second that were acknowledged.
     pub achieved_per_s: f64,
-    /// Transactions due within the runs and not begun at their end.
+    /// Transactions due within the runs and not begun at their end; with a latency limit also those that were skipped, since
+    /// they would have begun later than it.
     pub unserved: u64,
+    /// Were transactions skipped?
+    #[serde(skip)]
+    pub has_skipped: bool,
     /// Mean time from the intended to the real start in seconds; absent without latencies.
     pub late_start_s: Option<f64>,
     /// Transactions that were due and not begun, on average over the time (rate times mean lateness, Little's law).
@@ -45,7 +50,7 @@ impl OfferedRate {
         let transactions: u64 = clients().map(|client| client.transactions).sum();
         let unserved: u64 = clients().map(|client| client.arrivals_unserved).sum();
         // They were offered and begun.
-        let failed: f64 = runs.iter().filter_map(|run| run.metric("failed_transactions")).sum();
+        let failed: u64 = runs.iter().flat_map(|run| &run.scripts).map(ScriptRecord::failed).sum();
         if time_s <= 0.0 || transactions == 0 {
             return None;
         }
@@ -53,20 +58,19 @@ impl OfferedRate {
         let achieved_per_s = transactions as f64 / time_s;
         let is_bound_by_time = level(results, cell_index, "duration").is_some();
         // Each client may be in a transaction when its last arrivals come.
-        let is_few = unserved as f64 <= UNSERVED_UP_TO * (transactions + unserved) as f64
-            || unserved <= clients().count() as u64;
+        let due = transactions + failed + unserved;
+        let is_few = unserved as f64 <= UNSERVED_UP_TO * due as f64 || unserved <= clients().count() as u64;
         let mean_time_s = time_s / runs.len() as f64;
         let is_late = late_start_s.is_some_and(|late_s| late_s > LATE_UP_TO * mean_time_s);
         let is_served = if is_bound_by_time || unserved > 0 { is_few && !is_late } else { !is_late };
-        let offered_per_s = if is_bound_by_time || unserved > 0 {
-            ((transactions + unserved) as f64 + failed) / time_s
-        } else {
-            asked_per_s
-        };
+        let offered_per_s = if is_bound_by_time || unserved > 0 { due as f64 / time_s } else { asked_per_s };
         Some(Self {
             offered_per_s,
             achieved_per_s,
             unserved,
+            has_skipped: runs
+                .iter()
+                .any(|run| run.metric("skipped_transactions").is_some_and(|count| count > 0.0)),
             late_start_s,
             backlog: late_start_s.map(|late_s| late_s * offered_per_s),
             is_served,
@@ -83,10 +87,14 @@ impl OfferedRate {
         if !self.is_served {
             text.push_str(&format!(" ({:.1} %)", 100.0 * achieved_per_s / offered_per_s));
         }
+        let why = match self.has_skipped {
+            true => "skipped as later than the latency limit, or not started by the end",
+            false => "not started by the end",
+        };
         match unserved {
             0 => {}
-            1 => text.push_str("; 1 transaction was not started by the end"),
-            count => text.push_str(&format!("; {count} transactions were not started by the end")),
+            1 => text.push_str(&format!("; 1 transaction was {why}")),
+            count => text.push_str(&format!("; {count} transactions were {why}")),
         }
         if let (Some(late_s), Some(backlog)) = (self.late_start_s, self.backlog) {
             text.push_str(&format!(

@@ -281,9 +281,10 @@ fn milliseconds(value: f64) -> String {
     format!("{value:.3}")
 }
 
-/// White space of any length becomes one space.
-pub(crate) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// White space of any length becomes one space; the end of the statement is that of the line.
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.trim_end_matches([';', ' ']).to_owned()
 }
 
 fn shortened(line: &str, chars: usize) -> String {
@@ -316,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_statement_is_one_line_and_as_long_as_its_column() {
-        let text = "INSERT INTO\n\torders  (id, customer)\nVALUES (:id, :customer)";
+        let text = "INSERT INTO\n\torders  (id, customer)\nVALUES (:id, :customer) ;";
         assert_eq!(shortened(&one_line(text), 36), "INSERT INTO orders (id, customer)...");
         assert_eq!(shortened("ä".repeat(36).as_str(), 36), "ä".repeat(36));
     }

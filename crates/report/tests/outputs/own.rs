@@ -8,6 +8,7 @@ use report::{export, markdown, text};
 use results::histogram::LatencyHistogram;
 use results::measure::Measure;
 use results::model::{Design, Factor, Level, Metric, Run};
+use results::observations::WaitProfile;
 use results::scripts::{CellScripts, FailureCount, FailureKind, ScriptRecord, StatementRecord};
 use results::store::{CellLatency, StudyResults};
 
@@ -299,4 +300,47 @@ fn two_studies_of_own_workloads_are_compared_by_rate_and_say_which_sql_changed()
     assert!(!shown.contains("per row") && !shown.contains("rows/s"), "{shown}");
     let history = history(&[one, two], &Measure::named("orders_bytes"));
     assert!(text::history(&history).contains("orders_bytes"));
+}
+
+#[test]
+fn a_headline_of_several_factors_names_all_levels_of_both_sides() {
+    let factors = vec![factor("key", ["uuidv4", "bigint"]), factor("fillfactor", [70_i64, 100])];
+    let mut results = of_own("sizes", factors, Some("orders_bytes"));
+    for block in 0..REPETITIONS {
+        for cell in 0..4 {
+            let share = 1.0 + 0.2 * f64::from(cell) + 0.01 * f64::from(block);
+            results.add(run(block, cell, share, scripts("key", 300)));
+        }
+    }
+    sum_scripts(&mut results);
+    let headline = report::outcome::Answer::of(&summarise(&results, &[])).headline;
+    assert!(
+        headline.starts_with(
+            "key=bigint fillfactor=100 has 37.0 % lower orders bytes than key=uuidv4 fillfactor=70"
+        ),
+        "{headline}"
+    );
+}
+
+#[test]
+fn transactions_that_were_skipped_and_those_that_failed_are_part_of_the_offered_rate() {
+    let mut results = two_keys();
+    results.study.fixed.push(("rate".to_owned(), Level::Integer(300)));
+    for run in results.runs.iter_mut().map(|stored| &mut stored.run) {
+        run.metrics.push(Metric::new("skipped_transactions", 997.0, "1", "counted by the clients"));
+        run.clients[0].arrivals_unserved = 997;
+        run.observations.waits.push(WaitProfile {
+            group: "clients".to_owned(),
+            session_count: 2,
+            session_s: 20.0,
+            on_cpu_s: Some(1.0),
+            run_delay_s: None,
+            rows: Vec::new(),
+        });
+    }
+    let reasons = summarise(&results, &[]).reasons;
+    let sentence = &reasons[0].sentences[0];
+    let expected = "298.4 transactions/s offered, 198.4 achieved (66.5 %); 4985 transactions were skipped as later than the \
+                    latency limit, or not started by the end";
+    assert!(sentence.contains(expected), "{sentence}");
 }
