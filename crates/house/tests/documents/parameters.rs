@@ -38,7 +38,9 @@ fn document() -> String {
          \n\
          Beside the parameters a spec may name commands to watch its runs with, each printing CSV with a time column:\n\
          `samplers = [\"command\"]` above the first table. They make no other study of it, and run only\n\
-         with `--allow-commands`, as settings that are commands do (`archive_command`).\n",
+         with `--allow-commands`, as settings that are commands do (`archive_command`).\n\
+         \n\
+         A spec with `[workload]` has names of its own beside those of [own-workload.md](own-workload.md).\n",
     );
     parameters().iter().for_each(|parameter| add_parameter(&mut text, parameter));
     text.push_str("\n## Experiments\n\nWhat `fathom list` shows; `fathom show NAME` prints a spec with its reasons.\n\n");

@@ -112,7 +112,7 @@ pub(super) fn line(out: &mut String, name: &str, written: &str) {
 /// Names with a point, or letters that need it, are quoted: `"postgres.shared_buffers"`.
 pub(super) fn key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { text(name) }
+    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { escaped(name) }
 }
 
 pub(super) fn text(written: &str) -> String {
@@ -134,4 +134,24 @@ fn scale_word(scale: Scale) -> &'static str {
         Scale::Full => "full",
         Scale::Miniature => "miniature",
     }
+}
+
+/// Text in double quotes, on one line.
+pub(super) fn escaped(written: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in written.chars() {
+        match letter {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            letter if letter.is_control() => {
+                let _ = write!(out, "\\u{:04x}", u32::from(letter));
+            }
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
 }

@@ -53,6 +53,9 @@ impl Scalar {
     }
 }
 
+/// Characters of a level of the user's own at most: levels are part of the names of cells.
+const OWN_LEVEL_CHARS_MAX: usize = 4096;
+
 /// How a size is written.
 const SIZE_HELP: &str = "write 64, 64MiB (2^20 bytes) or 1GiB; a size with MB or kB (10^6, 10^3 bytes) must be a whole number of \
                          the parameter's unit";
@@ -129,7 +132,7 @@ pub(crate) fn level(
             Scalar::Word(word) if word == "true" || word == "false" => Ok(Level::Boolean(word == "true")),
             _ => Err(wrong_type(name, kind, scalar, place)),
         },
-        ParameterType::Own => own(name, scalar, place),
+        ParameterType::Own => own(name, scalar, place).and_then(|level| short(name, level, place)),
         ParameterType::Setting => setting(name, scalar, place),
     }
 }
@@ -173,6 +176,18 @@ fn own(name: &str, scalar: &Scalar, place: &Span) -> Result<Level, SpecError> {
         Some(number) => Ok(number),
         None if is_word => Ok(Level::Boolean(word == "true")),
         None => setting(name, &Scalar::Text(word.clone()), place),
+    }
+}
+
+/// Refuses a level that is too long to be part of the name of a cell.
+fn short(name: &str, level: Level, place: &Span) -> Result<Level, SpecError> {
+    match &level {
+        Level::Text(text) if text.chars().count() > OWN_LEVEL_CHARS_MAX => {
+            let title = format!("a level of `{name}` has more than {OWN_LEVEL_CHARS_MAX} characters");
+            Err(SpecError::at(place, title, "")
+                .help("put the text into a file of [workload], and its name here"))
+        }
+        _ => Ok(level),
     }
 }
 

@@ -64,7 +64,9 @@ pub(super) fn distinct(
         return Err(SpecError::at(key_place, title, ""));
     }
     for (index, (level, place)) in levels.iter().enumerate() {
-        if let Some((_, earlier)) = levels[..index].iter().find(|(earlier, _)| earlier == level) {
+        if let Some((_, earlier)) =
+            levels[..index].iter().find(|(earlier, _)| earlier.to_string() == level.to_string())
+        {
             let title = format!("level {} of factor `{name}` is given twice", quoted(&level.to_string()));
             return Err(SpecError::at(place, title, "again here")
                 .and(earlier, "first here")

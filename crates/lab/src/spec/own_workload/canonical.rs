@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::load::LoadSpec;
 use super::table::OwnSpec;
 use super::template::Template;
-use crate::spec::canonical::{key, line, text};
+use crate::spec::canonical::{escaped, key, line, text};
 
 impl OwnSpec {
     /// Appends the tables that give this again when they are read.
@@ -85,24 +85,4 @@ fn literal(written: &str) -> String {
         return escaped(written);
     }
     format!("'''\n{written}'''")
-}
-
-/// Text in double quotes, on one line.
-fn escaped(written: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in written.chars() {
-        match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            letter if letter.is_control() => {
-                let _ = write!(out, "\\u{:04x}", u32::from(letter));
-            }
-            letter => out.push(letter),
-        }
-    }
-    out.push('"');
-    out
 }

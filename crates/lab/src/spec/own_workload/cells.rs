@@ -10,7 +10,7 @@ use script::ScriptError;
 
 use super::load::LoadSpec;
 use super::table::{OwnSpec, ScriptSpec};
-use super::template::{Rendered, Template, TemplateError, placeholders, render, uses_variable};
+use super::template::{Rendered, Template, TemplateError, placeholders, render, variables};
 use crate::own::{
     Load, OnError, OwnWorkload, Part, Plan, PlanError, Protocol, SqlText, WeightedScript, column_program,
 };
@@ -67,9 +67,11 @@ impl<'a> OwnCells<'a> {
             .flat_map(|template| placeholders(template.text()))
             .map(|(_, name)| of_own_workload(name).map_or(name, |known| known.name).to_owned())
             .collect();
+        let written: BTreeSet<&str> =
+            spec.templates().flat_map(|template| variables(template.text())).collect();
         let mut variables = BTreeSet::new();
         for (name, place) in draft.own_names() {
-            if spec.templates().any(|template| uses_variable(template.text(), name)) {
+            if written.contains(name) {
                 variables.insert(name.to_owned());
             } else if !used.contains(name) {
                 return Err(unused(name, place, &used));

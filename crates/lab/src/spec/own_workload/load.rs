@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::files::{DataFile, Files};
 use super::sql_text::{counted, sql};
-use super::template::{Template, uses_variable};
+use super::template::{Template, variables};
 use crate::spec::document::{Element, Entry};
 use crate::spec::error::SpecError;
 
@@ -96,7 +96,8 @@ fn script(entry: &Entry<'_>, entries: &[Entry<'_>], files: &dyn Files) -> Result
             .help("write script = \"load.sql\" or script = { sql = '''...''' }"));
     };
     let slices = ["row", "first_row", "last_row", "rows"];
-    let used = slices.iter().find(|name| uses_variable(text.text(), name));
+    let written = variables(text.text());
+    let used = slices.iter().find(|name| written.contains(*name));
     if let Some(used) = used.filter(|_| rows.is_none()) {
         let title = format!("the load uses `:{used}`, and `rows` is not given");
         return Err(SpecError::at(&entry.value_place, title, "")

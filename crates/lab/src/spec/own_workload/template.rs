@@ -1,5 +1,6 @@
 //! `{{name}}` in texts: found, replaced, and traced back from a place of the result.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::files::TEXT_BYTES_MAX;
@@ -68,14 +69,18 @@ pub(crate) fn placeholders(text: &str) -> Vec<(Range<usize>, &str)> {
     found
 }
 
-/// Does the text use a variable of scripts by this name: `:name`, and not the type of a cast?
-pub(crate) fn uses_variable(text: &str, name: &str) -> bool {
+/// The names that follow a colon in a text, as variables of scripts do; not the types of casts.
+pub(crate) fn variables(text: &str) -> BTreeSet<&str> {
     let continues = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
     let bytes = text.as_bytes();
-    text.match_indices(':').any(|(at, _)| {
-        let is_cast = at > 0 && bytes[at - 1] == b':';
-        !is_cast && text[at + 1..].strip_prefix(name).is_some_and(|rest| !rest.starts_with(continues))
-    })
+    text.match_indices(':')
+        .filter(|(at, _)| *at == 0 || bytes[at - 1] != b':')
+        .map(|(at, _)| {
+            let rest = &text[at + 1..];
+            &rest[..rest.find(|c: char| !continues(c)).unwrap_or(rest.len())]
+        })
+        .filter(|name| script::is_variable_name(name))
+        .collect()
 }
 
 /// Replaces the placeholders by the values that `value` has for their names.
@@ -167,17 +172,18 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_used_where_its_whole_name_follows_a_colon_that_is_no_cast() {
+    fn a_variable_is_the_whole_name_behind_a_colon_that_is_no_cast() {
         for (text, expected) in [
-            ("SELECT :key;", true),
-            ("\\set x :key + 1", true),
-            ("SELECT 1::key", false),
-            ("SELECT :keys, :ke, key, :KEY", false),
-            ("SELECT :keyä", false),
-            ("(:key)", true),
-            (":key", true),
+            ("SELECT :key;", &["key"][..]),
+            ("\\set x :key + 1", &["key"]),
+            ("SELECT 1::key", &[]),
+            ("SELECT :keys, :ke, key, :KEY, :1, '12:30'", &["KEY", "ke", "keys"]),
+            ("SELECT :keyä", &["keyä"]),
+            ("(:key)", &["key"]),
+            (":key", &["key"]),
+            (":", &[]),
         ] {
-            assert_eq!(uses_variable(text, "key"), expected, "{text}");
+            assert_eq!(variables(text).into_iter().collect::<Vec<_>>(), expected, "{text}");
         }
     }
 }

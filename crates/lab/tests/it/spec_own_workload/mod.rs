@@ -1,6 +1,7 @@
 //! `[workload]`: what a spec with schema, load, scripts and factors of the user's own becomes.
 
 mod errors;
+mod round_trip;
 mod support;
 
 use std::fs;
