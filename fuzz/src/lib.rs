@@ -40,7 +40,9 @@ table!(
     sqlite_page,
     sqlserver_file,
     sqlserver_page,
+    transaction_log,
     wire_answer,
+    wire_script,
     wire_startup,
 );
 

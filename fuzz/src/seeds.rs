@@ -117,9 +117,25 @@ pub fn of(target: &str, corpus: &Path) -> Seeds {
             .collect(),
         "results_file" => results_files(),
         "wire_answer" => answers(),
+        "wire_script" => ways(answers(), |seed, way| seed.insert(0, way)),
+        "transaction_log" => logs(),
         "wire_startup" => startups(),
         _ => Seeds::new(),
     }
+}
+
+fn logs() -> Seeds {
+    use results::scripts::transactions::{LoggedTransaction, Outcome, to_bytes};
+    let one = |end_ns, outcome, lag_ns| LoggedTransaction {
+        client: 1,
+        script: 0,
+        end_ns,
+        outcome,
+        lag_ns,
+        retries: 1,
+    };
+    let log = [one(5_000, Outcome::Done(4_000), None), one(6_000, Outcome::Skipped, Some(70))];
+    vec![("log".to_owned(), to_bytes(&log))]
 }
 
 fn texts(texts: &[&str]) -> Seeds {

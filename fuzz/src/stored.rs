@@ -12,6 +12,8 @@ use results::model::{
 use results::observations::{
     How, Observations, SamplerRecord, Series, SeriesKind, WaitProfile, WaitRow, WaitingTask,
 };
+use results::scripts::transactions::{LoggedTransaction, Outcome};
+use results::scripts::{FailureCount, FailureKind, ScriptRecord, StatementRecord};
 use results::store::{RESULTS_FILE, Store, StoreError, StructureOrigin};
 use rusqlite::Connection;
 
@@ -141,6 +143,42 @@ fn run(key: RunKey, state: RunState) -> Run {
         }],
         environment: Environment::default(),
         observations: observations(),
+        scripts: vec![script()],
+    }
+}
+
+fn script() -> ScriptRecord {
+    let mut latency = LatencyHistogram::new();
+    latency.record(70_000);
+    let failures = vec![FailureCount { kind: FailureKind::Deadlock, count: 2 }];
+    let statement = StatementRecord {
+        line: 3,
+        text: "UPDATE t SET x = :x;".to_owned(),
+        executions: 7,
+        failures: failures.clone(),
+        first_failure: Some("a.sql:3: deadlock detected".to_owned()),
+        latency: latency.clone(),
+    };
+    ScriptRecord {
+        file: "a.sql".to_owned(),
+        weight: 3,
+        transactions: 5,
+        failures,
+        retried: 1,
+        retries: 2,
+        latency,
+        statements: vec![statement],
+    }
+}
+
+fn logged() -> LoggedTransaction {
+    LoggedTransaction {
+        client: 0,
+        script: 0,
+        end_ns: 5,
+        outcome: Outcome::Done(70_000),
+        lag_ns: None,
+        retries: 0,
     }
 }
 
@@ -207,6 +245,7 @@ fn observations() -> Observations {
             cpu_s: 0.01,
             problem: None,
         }],
+        transactions: vec![logged()],
     }
 }
 

@@ -120,8 +120,10 @@ fn read_sqlite(path: &Path, way: Way) {
     match way {
         Way::Check | Way::CheckRaw => {
             let options = Options { is_raw: matches!(way, Way::CheckRaw), ..options() };
-            let _ =
-                report::findings::text(&check_sqlite::check(path, &options, &mut Silent), &check_sqlite::RULES);
+            let _ = report::findings::text(
+                &check_sqlite::check(path, &options, &mut Silent),
+                &check_sqlite::RULES,
+            );
         }
         Way::Structure => drop(check_sqlite::structure(path, &structure_options(), &mut Silent)),
         Way::Decode => {
@@ -252,7 +254,11 @@ pub fn results_file(bytes: &[u8]) {
             if choice & 1 == 0 { Store::open_read_only(directory) } else { Store::open_or_create(directory) };
         let Ok(store) = opened else { return };
         for study in store.studies().into_iter().flatten().take(16) {
-            let _ = (store.study_results(study.id), store.ceilings(study.id), store.corrections(study.id));
+            let results = store.study_results(study.id);
+            for stored in results.iter().flat_map(|results| &results.runs).take(16) {
+                let _ = store.transaction_log(stored.run_id);
+            }
+            let _ = (results, store.ceilings(study.id), store.corrections(study.id));
             for run in store.runs(study.id).into_iter().flatten().take(4) {
                 let _ = (store.run(run.run_id), store.structures_of_run(run.run_id));
             }
@@ -330,4 +336,18 @@ pub fn http_request(bytes: &[u8]) {
 
 pub fn wire_answer(bytes: &[u8]) {
     lab_postgres::exercise_answers(bytes);
+}
+
+/// The first byte chooses the protocol.
+pub fn wire_script(bytes: &[u8]) {
+    lab_postgres::exercise_scripts(bytes);
+}
+
+/// A stored log of transactions, to pgbench's lines and back to the stored form.
+pub fn transaction_log(bytes: &[u8]) {
+    use results::scripts::transactions::{from_bytes, to_bytes, to_pgbench};
+    let Some(transactions) = from_bytes(bytes) else { return };
+    let lines = to_pgbench(&transactions, 1_795_400_694_000_000);
+    assert_eq!(lines.lines().count(), transactions.len());
+    assert_eq!(from_bytes(&to_bytes(&transactions)).as_deref(), Some(transactions.as_slice()));
 }

@@ -37,6 +37,7 @@ pub use engine::ENGINE;
 pub use expand::{NewDatabase, SourceDatabase, expand_database};
 pub use external::{ExternalOptions, ExternalPostgres};
 pub use managed::{ManagedOptions, ManagedPostgres};
+pub use own::exercise_scripts;
 pub use series::series_of;
 pub use server::discovery::{ServerBinaries, find_servers, require_servers};
 pub use server::{cluster, discovery};

@@ -5,6 +5,7 @@
 //! of it, `targets` does so for both targets; `parse` has the server parse all statements before a run, `load` copies rows.
 
 mod databases;
+mod exercise;
 mod load;
 mod parse;
 mod reply;
@@ -14,4 +15,5 @@ mod statements;
 mod targets;
 
 pub(crate) use databases::{Databases, OwnNames, drop_database, drop_run};
+pub use exercise::exercise_scripts;
 pub(crate) use targets::Own;

@@ -27,14 +27,18 @@ pub fn exercise_answers(bytes: &[u8]) {
     if theirs.write_all(bytes).and_then(|()| theirs.shutdown(std::net::Shutdown::Write)).is_err() {
         return;
     }
-    let Ok(ours) = Transport::polled(Socket::Unix(ours), None) else { return };
-    let mut connection = Connection::new(Stream::new(ours));
+    let Some(mut connection) = made_up_connection(ours) else { return };
     for _ in 0..QUERIES_MAX {
         let _answer = complete(connection.query("select 1"));
         if connection.is_broken() {
             break;
         }
     }
+}
+
+/// A connection to a made-up server, as after its start-up.
+pub(in super::super) fn made_up_connection(ours: UnixStream) -> Option<Connection> {
+    Some(Connection::new(Stream::new(Transport::polled(Socket::Unix(ours), None).ok()?)))
 }
 
 /// Stands for the nonce of the client in what the made-up server sends; as long as the nonce.

@@ -35,6 +35,7 @@ pub(super) use connecting::Addresses;
 pub(super) use connection::{Connection, Message, TransactionState};
 pub(super) use endpoint::Endpoint;
 pub(super) use error::{INVALID_PASSWORD, WireError};
+pub(super) use exercise::made_up_connection;
 pub use exercise::{exercise_answers, exercise_startup};
 pub(super) use login::{CONNECT_TIME_DEFAULT, Login, Secret};
 pub(super) use security::Security;
