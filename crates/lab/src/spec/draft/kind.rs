@@ -4,7 +4,8 @@ use crate::spec::error::{Span, SpecError, nearest, quoted, suggestion};
 use crate::spec::parameters::{self, ParameterType, engine_names, is_engine, parameter, parameters};
 
 /// Names that scripts and schedules give a meaning of their own.
-const TAKEN: [(&str, &str); 7] = [
+const TAKEN: [(&str, &str); 8] = [
+    ("engine", "blocks of texts have this name"),
     ("server", "the factor of several targets has this name"),
     ("client_id", "scripts have a variable of this name"),
     ("random_seed", "scripts have a variable of this name"),

@@ -10,7 +10,7 @@ use script::ScriptError;
 
 use super::load::LoadSpec;
 use super::table::{OwnSpec, ScriptSpec};
-use super::template::{Rendered, Template, TemplateError, placeholders, render, variables};
+use super::template::{Rendered, Template, TemplateError, names, render, variables};
 use crate::own::{
     Load, OnError, OwnWorkload, Part, Plan, PlanError, Protocol, SqlText, WeightedScript, column_program,
 };
@@ -64,8 +64,8 @@ impl<'a> OwnCells<'a> {
         }
         let mut used: BTreeSet<String> = spec
             .templates()
-            .flat_map(|template| placeholders(template.text()))
-            .map(|(_, name)| of_own_workload(name).map_or(name, |known| known.name).to_owned())
+            .flat_map(|template| names(template.text()))
+            .map(|name| of_own_workload(name).map_or(name, |known| known.name).to_owned())
             .collect();
         let written: BTreeSet<&str> =
             spec.templates().flat_map(|template| variables(template.text())).collect();
@@ -297,7 +297,7 @@ impl<'a> Texts<'a> {
             return SpecError::without_place(error.to_string());
         };
         let place = template.source.place(rendered.origin(offset(&rendered.text, error.line, error.column)));
-        let has_levels = !placeholders(template.text()).is_empty();
+        let has_levels = names(template.text()).next().is_some();
         let title = match has_levels {
             true => format!("{} (in cell {})", error.message, self.label),
             false => error.message,

@@ -4,6 +4,7 @@
 //! [workload], files -> OwnSpec (texts with placeholders) -> OwnCells -> lab::own::OwnWorkload of each cell, parsed
 //! ```
 
+mod blocks;
 mod canonical;
 mod cells;
 mod files;

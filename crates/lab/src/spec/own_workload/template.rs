@@ -1,8 +1,9 @@
-//! `{{name}}` in texts: found, replaced, and traced back from a place of the result.
+//! `{{name}}` and blocks of levels in texts: found, replaced, and traced back from a place of the result.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::blocks;
 use super::files::TEXT_BYTES_MAX;
 use crate::spec::error::{Span, SpecText};
 
@@ -83,30 +84,58 @@ pub(crate) fn variables(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Replaces the placeholders by the values that `value` has for their names.
+/// The names whose levels decide what a text becomes: those of placeholders and of blocks.
+pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
+    let placeholders = placeholders(text).into_iter().map(|(_, name)| name);
+    placeholders.chain(blocks::blocks(text).into_iter().map(|block| block.name))
+}
+
+/// Replaces the placeholders by the values that `value` has for their names, and empties the lines of blocks of other
+/// levels. Lines keep their numbers.
 pub(crate) fn render(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<Rendered, TemplateError> {
-    let mut out = String::with_capacity(text.len());
-    let mut replaced = Vec::new();
+    let is_level = |name: &str, level: &str| value(name).map(|value| value == level);
+    let left_out = blocks::left_out(text, &is_level)
+        .map_err(|block| TemplateError::Unknown(block.name.to_owned(), block.place))?;
+    let mut left_out = left_out.into_iter().peekable();
+    let mut rendered = Rendered { text: String::with_capacity(text.len()), replaced: Vec::new() };
     let mut from = 0;
     for (range, name) in placeholders(text) {
-        let Some(value) = value(name) else { return Err(TemplateError::Unknown(name.to_owned(), range)) };
-        out.push_str(&text[from..range.start]);
-        let start = out.len();
-        out.push_str(&value);
-        if out.len() > TEXT_BYTES_MAX {
-            return Err(TemplateError::TooLarge);
+        while let Some(line) = left_out.next_if(|line| line.start <= range.start) {
+            rendered.replace(text, &mut from, line, "")?;
         }
-        from = range.end;
-        replaced.push((start..out.len(), range));
+        if range.start < from {
+            continue;
+        }
+        let Some(value) = value(name) else { return Err(TemplateError::Unknown(name.to_owned(), range)) };
+        rendered.replace(text, &mut from, range, &value)?;
     }
-    out.push_str(&text[from..]);
-    if out.len() > TEXT_BYTES_MAX {
-        return Err(TemplateError::TooLarge);
+    for line in left_out {
+        rendered.replace(text, &mut from, line, "")?;
     }
-    Ok(Rendered { text: out, replaced })
+    rendered.replace(text, &mut from, text.len()..text.len(), "")?;
+    Ok(rendered)
 }
 
 impl Rendered {
+    /// Appends the text as written up to `range`, and `value` in place of that.
+    fn replace(
+        &mut self,
+        text: &str,
+        from: &mut usize,
+        range: Range<usize>,
+        value: &str,
+    ) -> Result<(), TemplateError> {
+        self.text.push_str(&text[*from..range.start]);
+        let start = self.text.len();
+        self.text.push_str(value);
+        if self.text.len() > TEXT_BYTES_MAX {
+            return Err(TemplateError::TooLarge);
+        }
+        *from = range.end;
+        self.replaced.push((start..self.text.len(), range));
+        Ok(())
+    }
+
     /// The bytes as written from which the byte `offset` of the result comes: its own place, or the placeholder.
     pub(crate) fn origin(&self, offset: usize) -> Range<usize> {
         let before = self.replaced.iter().take_while(|(made, _)| made.start <= offset).last();
@@ -149,6 +178,8 @@ mod tests {
         ] {
             assert_eq!(rendered(text).unwrap().text, made, "{text}");
         }
+        let blocks = "{{key}}\n-- fathom: key=uuid\n{{kay}}\n-- fathom: key=bigint\n{{key}}\n";
+        assert_eq!(rendered(blocks).unwrap().text, "bigint\n\n\n\nbigint\n");
         assert_eq!(rendered("a {{kay}}"), Err(TemplateError::Unknown("kay".to_owned(), 2..9)));
     }
 

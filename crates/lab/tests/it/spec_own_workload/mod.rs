@@ -97,6 +97,40 @@ fn a_stored_spec_has_the_texts_and_gives_the_same_study_without_any_file() {
 }
 
 #[test]
+fn blocks_of_levels_belong_to_their_cells_alone_and_keep_the_places_of_errors() {
+    let schema = "-- fathom: key=a\nCREATE TABLE t (id int);\n-- fathom: key=b,c\n-- fathom: engine=sqlite\nCREATE TABLE t (\n-- fathom: wide=true\n{{key}} text,\n-- fathom: wide=all\nid text);\n-- fathom: engine=all\n-- fathom: key=all\nSELECT 1;\n";
+    let spec = inline(
+        "SELECT 1;",
+        "[factors]\nkey = [\"a\", \"b\", \"c\"]\nwide = [true, false]\n[parameters]\nduration = \"1s\"\n",
+    )
+    .replace("[workload]\n", &format!("[workload]\nschema = {{ sql = '''{schema}''' }}\n"));
+    let all = workloads(&resolve(&spec, &on("sqlite", &[])).unwrap());
+    let text = |index: usize| {
+        all[index].schema.as_ref().unwrap().text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(text(0), "CREATE TABLE t (id int); -- fathom: engine=sqlite -- fathom: engine=all SELECT 1;");
+    assert_eq!(
+        text(2),
+        "-- fathom: engine=sqlite CREATE TABLE t ( b text, id text); -- fathom: engine=all SELECT 1;"
+    );
+    assert_eq!(
+        text(5),
+        "-- fathom: engine=sqlite CREATE TABLE t ( id text); -- fathom: engine=all SELECT 1;"
+    );
+    assert_eq!(all[2].schema.as_ref().unwrap().text.lines().count(), schema.lines().count());
+    refused(
+        &spec.replace("SELECT 1;\n'''", "\\nope\n'''"),
+        &on("sqlite", &[]),
+        &["schema:12:1", "(in cell key=a wide=true)"],
+    );
+    refused(
+        &spec.replace("fathom: wide=true", "fathom: wode=true"),
+        &on("sqlite", &[]),
+        &["no factor or parameter is called `wode`", "schema:6:12", "did you mean `wide`"],
+    );
+}
+
+#[test]
 fn cells_whose_texts_and_parameters_are_equal_share_one_workload() {
     let text = inline(
         "SELECT 1;",
