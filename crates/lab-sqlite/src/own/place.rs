@@ -75,3 +75,52 @@ fn characters(text: &str, byte: usize) -> u32 {
     }
     u32::try_from(text[..end].chars().count()).unwrap_or(u32::MAX).saturating_add(1)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use script::{Client, Dialect, Program, Protocol, Seeds};
+
+    use super::*;
+
+    /// The characters that bytes of the given text come from, as a text; a variable gives one character for each byte.
+    fn traced(text: &str, definitions: &[&str], is_written: bool) -> String {
+        let dialect = Dialect { engine: "sqlite".to_owned(), engines: vec!["sqlite".to_owned()] };
+        let mut program = Program::new(dialect, Protocol::Simple);
+        program.add("t.sql", text.as_bytes()).unwrap();
+        definitions.iter().for_each(|definition| program.define(definition).unwrap());
+        let client = Client::new(&program, &Seeds::new(1, 1), 0, 1);
+        let statement = program.scripts()[0].commands()[0].statement().unwrap();
+        let mut given = statement.numbered().as_bytes().to_vec();
+        if is_written {
+            given.clear();
+            statement.write(client.variables(), &mut given);
+        }
+        let kind = if is_written { Given::Written(client.variables()) } else { Given::Numbered };
+        let characters: Vec<char> = statement.text().chars().collect();
+        let source = |byte| characters.get(position(statement, kind, byte) as usize - 1);
+        (0..given.len()).filter_map(source).collect()
+    }
+
+    #[test]
+    fn each_byte_comes_from_its_character_and_values_from_the_colon_of_their_variable() {
+        let definitions = ["a=12345", "long=x:y $1 größe", "null=NULL"];
+        for text in ["SELECT :a, b::c, ':a' $1 :none:a;", ":a", "x:a:a:a", "SELECT 1;", "[::a :long :null]"] {
+            let shown: String = traced(text, &definitions, true);
+            let expected = text
+                .replace(":none", "#none")
+                .replace("::a", "##a")
+                .replace(":long", &":".repeat("x:y $1 größe".len()))
+                .replace(":null", "::::")
+                .replace(":a", ":::::")
+                .replace("##a", "::a");
+            assert_eq!(shown, expected.replace("#none", ":::::"), "{text}");
+        }
+        assert_eq!(traced("f(:a, :b), :a;", &[], false), "f(::, ::), ::;");
+    }
+
+    #[test]
+    fn characters_are_counted_and_not_bytes() {
+        assert_eq!(traced("'äö' :a", &["a=1"], true), "'ääöö' :");
+    }
+}

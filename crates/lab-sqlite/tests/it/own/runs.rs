@@ -35,9 +35,13 @@ fn own(schema: &str, script: &str) -> OwnWorkload {
 }
 
 fn run(target: &mut SqliteTarget, work: &Work) -> Run {
+    execute_plain(target, work).unwrap()
+}
+
+fn execute_plain(target: &mut SqliteTarget, work: &Work) -> Result<Run, String> {
     let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
     let request = RunRequest { work, key, position: 0, limits: Limits::default(), samplers: &[] };
-    execute(target, request, &mut |_| Course::Continue).unwrap()
+    execute(target, request, &mut |_| Course::Continue).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -106,6 +110,38 @@ fn generated_columns_are_loaded_in_bulk() {
     let run = run(&mut target, &work(own, 1, Amount::Rows(20)));
     let found = ["n", "total", "numbers", "letters", "keys"].map(|name| run.metric(name).unwrap());
     assert_eq!(found, [30_000.0, 450_015_000.0, 1.0, 5.0, 30_000.0]);
+}
+
+#[test]
+fn a_csv_file_is_loaded_with_its_quotes_and_nulls() {
+    let place = tempfile::tempdir().unwrap();
+    let mut target = SqliteTarget::new(&Layout::default(), place.path()).unwrap();
+    let path = place.path().join("t.csv");
+    let content = "c;a;b\n1.5;1;\"it's; \"\"quoted\"\"\"\n;2;x\n0;3;größe\n";
+    std::fs::write(&path, content).unwrap();
+    let own = |sha256: &str| OwnWorkload {
+        load: Some(Load::Copy {
+            sha256: sha256.to_owned(),
+            path: path.clone(),
+            table: "t".to_owned(),
+            columns: ["c", "a", "b"].map(str::to_owned).to_vec(),
+            has_header: true,
+            delimiter: ';',
+            null: String::new(),
+        }),
+        after: Some(text(
+            "after.sql",
+            "SELECT count(*) AS n, sum(b = 'it''s; \"quoted\"') AS quoted, sum(b = 'größe') AS words,
+                    sum(c IS NULL) AS nulls, sum(typeof(c) = 'real') AS reals FROM t;",
+        )),
+        ..own("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c REAL);", "SELECT b FROM t WHERE a = 2;")
+    };
+    // A file that is not the one of the spec is refused, with its hash.
+    let error = execute_plain(&mut target, &work(own("0"), 1, Amount::Rows(5))).unwrap_err();
+    let hash = error.split("its SHA-256 is ").nth(1).unwrap().split(',').next().unwrap();
+    let run = run(&mut target, &work(own(hash), 1, Amount::Rows(5)));
+    let found = ["n", "quoted", "words", "nulls", "reals"].map(|name| run.metric(name).unwrap());
+    assert_eq!(found, [3.0, 1.0, 1.0, 1.0, 2.0]);
 }
 
 #[test]
