@@ -283,7 +283,8 @@ fn samplers(target: &mut dyn Target, request: RunRequest<'_>, pool: &ClientPool)
     );
     let mut samplers: Vec<Box<dyn Sampler>> = vec![Box::new(SeriesSampler::new(machine))];
     if request.work.loop_side == LoopSide::Client {
-        samplers.push(Box::new(SeriesSampler::new(ClientsProbe { progress: pool.progress() })));
+        let is_own = request.work.own.is_some();
+        samplers.push(Box::new(SeriesSampler::new(ClientsProbe { progress: pool.progress(), is_own })));
     }
     samplers.extend(target.observe().into_iter().flat_map(|engine| engine.samplers(request.work)));
     for command in request.samplers {

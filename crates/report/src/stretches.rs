@@ -11,8 +11,13 @@ use crate::number::ABSENT;
 use crate::timeline::{name_with_unit, short};
 
 /// Throughput, the best first: what the clients were told, else what the server counts.
-const THROUGHPUT: [&str; 4] =
-    ["rows_acknowledged_per_s", "write_transactions_per_s", "transactions_per_s", "log_bytes_per_s"];
+const THROUGHPUT: [&str; 5] = [
+    "rows_acknowledged_per_s",
+    "transactions_acknowledged_per_s",
+    "write_transactions_per_s",
+    "transactions_per_s",
+    "log_bytes_per_s",
+];
 
 /// The log, which the published timeline holds the device against.
 const LOG: &str = "log_bytes_per_s";

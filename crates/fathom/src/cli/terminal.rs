@@ -129,6 +129,8 @@ pub(crate) struct StudyDisplay {
     runs_done: usize,
     runs_to_do: usize,
     current: String,
+    /// What the clients' work is counted in.
+    work: &'static str,
 }
 
 impl StudyDisplay {
@@ -137,7 +139,7 @@ impl StudyDisplay {
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs  {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style);
-        Self { bar, began: Instant::now(), runs_done: 0, runs_to_do: 0, current: String::new() }
+        Self { bar, began: Instant::now(), runs_done: 0, runs_to_do: 0, current: String::new(), work: "rows" }
     }
 
     /// Takes note of what happens.
@@ -147,6 +149,7 @@ impl StudyDisplay {
                 self.bar.set_length(*planned as u64);
                 self.bar.set_position(*reused as u64);
                 self.runs_to_do = planned - reused;
+                self.work = if study.is_own_workload() { "transactions" } else { "rows" };
                 let reuse =
                     if *reused > 0 { format!(", {reused} of them already completed") } else { String::new() };
                 let word = if *planned == 1 { "run" } else { "runs" };
@@ -164,7 +167,7 @@ impl StudyDisplay {
             }
             Notice::RunProgress { rows, rows_total } => self.message(match rows_total {
                 Some(total) if *total > 0 => format!(" {:.0} %", 100.0 * *rows as f64 / *total as f64),
-                _ => format!(" {rows} rows"),
+                _ => format!(" {rows} {}", self.work),
             }),
             Notice::Loading { rows, rows_total } => self.message(match rows_total {
                 Some(total) => format!(" loading: {rows} of {total} rows"),

@@ -10,6 +10,8 @@ use crate::client::Progress;
 pub(crate) struct ClientsProbe {
     /// Of the pool at work.
     pub(crate) progress: Arc<Progress>,
+    /// Is the workload the user's own? What is counted are transactions then.
+    pub(crate) is_own: bool,
 }
 
 impl Probe for ClientsProbe {
@@ -24,7 +26,8 @@ impl Probe for ClientsProbe {
     }
 
     fn series(self, samples: &Samples<u64>) -> SampledSeries {
-        let naming = series("rows_acknowledged_per_s", "1/s", "the clients' own counts");
+        let name = if self.is_own { "transactions_acknowledged_per_s" } else { "rows_acknowledged_per_s" };
+        let naming = series(name, "1/s", "the clients' own counts");
         SampledSeries {
             series: samples.rate(naming, |rows| Some(*rows as f64)).into_iter().collect(),
             ..SampledSeries::default()
@@ -38,11 +41,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_between_two_samples_are_a_rate() {
-        let probe = ClientsProbe { progress: Arc::new(Progress::new(1)) };
+    fn work_between_two_samples_is_a_rate_named_after_what_it_counts() {
+        let probe = |is_own| ClientsProbe { progress: Arc::new(Progress::new(1)), is_own };
         let samples =
             Samples { samples: vec![(0, Some(10)), (500_000_000, Some(20)), (1_500_000_000, Some(50))] };
-        let sampled = probe.series(&samples);
-        assert_eq!(sampled.series[0].values, [Some(20.0), Some(30.0)]);
+        for (is_own, name) in [(false, "rows_acknowledged_per_s"), (true, "transactions_acknowledged_per_s")]
+        {
+            let sampled = probe(is_own).series(&samples);
+            assert_eq!(
+                (&*sampled.series[0].name, &*sampled.series[0].values),
+                (name, &[Some(20.0), Some(30.0)][..])
+            );
+        }
     }
 }

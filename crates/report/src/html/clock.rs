@@ -16,8 +16,9 @@ use crate::number::counted_from_one;
 use crate::timeline::{Figures, short};
 
 /// Counters that are shown first, where a run has them: throughput, then what the published graphs show.
-pub(super) const FIRST: [&str; 14] = [
+pub(super) const FIRST: [&str; 15] = [
     "rows_acknowledged_per_s",
+    "transactions_acknowledged_per_s",
     "latency_p99_ms",
     "write_transactions_per_s",
     "transactions_per_s",
@@ -34,8 +35,12 @@ pub(super) const FIRST: [&str; 14] = [
 ];
 
 /// Counts of the same work.
-pub(super) const THROUGHPUT: [&str; 3] =
-    ["rows_acknowledged_per_s", "write_transactions_per_s", "transactions_per_s"];
+pub(super) const THROUGHPUT: [&str; 4] = [
+    "rows_acknowledged_per_s",
+    "transactions_acknowledged_per_s",
+    "write_transactions_per_s",
+    "transactions_per_s",
+];
 
 /// Panels of one picture.
 const PANELS_MAX: usize = 6;
