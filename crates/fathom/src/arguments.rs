@@ -7,6 +7,7 @@ mod compare;
 mod expand;
 mod import;
 mod io;
+mod max_rate;
 mod report;
 mod results;
 mod run;

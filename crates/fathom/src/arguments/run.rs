@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::max_rate::MaxRateArguments;
 use super::results::ResultsArguments;
 use super::scripts::ScriptArguments;
 
@@ -74,6 +75,8 @@ pub(crate) struct RunArguments {
     pub(crate) log: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) scripts: ScriptArguments,
+    #[command(flatten)]
+    pub(crate) max_rate: MaxRateArguments,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
     /// Print what would run, in which order, what it can show, the estimated time and disk space

@@ -83,7 +83,7 @@ pub(super) fn time_line(estimate: &Estimate) -> String {
 }
 
 /// A length of time in the unit that suits it.
-pub(super) fn time_text(seconds: f64) -> String {
+pub(crate) fn time_text(seconds: f64) -> String {
     match seconds {
         s if s < 10.0 => format!("{s:.1} s"),
         s if s < 120.0 => format!("{s:.0} s"),

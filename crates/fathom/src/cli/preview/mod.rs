@@ -12,7 +12,7 @@ use results::store::Store;
 
 pub(crate) use design::DesignPreview;
 use estimate::estimate_with_history;
-pub(crate) use estimate::{nearest_existing, space_directories, sync_latency_ns};
+pub(crate) use estimate::{nearest_existing, space_directories, sync_latency_ns, time_text};
 
 /// A study that takes longer is confirmed on a terminal.
 const SECONDS_ASKED: f64 = 3600.0;

@@ -1,4 +1,5 @@
-//! SQL of one's own, and the SQL of what is shipped.
+//! SQL of one's own, the SQL of what is shipped, and the highest rate.
 
+mod max_rate;
 mod scripts;
 mod sql;
