@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use lab::own::{Answer, At, Plan, ResultSet, StatementError};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::{Batch, Connection, Statement, TransactionState};
-use script::Protocol;
+use script::{Program, Protocol};
 
 use super::failure::Failure;
 use super::guard::Refusal;
@@ -37,7 +37,7 @@ pub(super) struct Refused {
 
 /// How the values of a statement reach SQLite.
 #[derive(Debug)]
-enum Binding {
+pub(super) enum Binding {
     /// One statement: for each of its parameters the index of the variable.
     Single(Vec<usize>),
     /// Several, or one that only looks so; prepared for each execution.
@@ -135,7 +135,7 @@ impl OwnConnection {
         let mut statements = Batch::new(connection, text);
         while let Some(mut statement) = statements.next().map_err(of)? {
             if statement.parameter_count() > 0 {
-                return Err(without_value(&statement, 1));
+                return Err(without_value(statement.parameter_name(1).unwrap_or("?")));
             }
             step(connection, &mut statement, at.wants_rows, answer).map_err(of)?;
             *done += 1;
@@ -150,7 +150,7 @@ impl OwnConnection {
         let Some(place) = place else { return Err(Failure::wrong("no such statement".to_owned())) };
         let binding = match place {
             Some(binding) => binding,
-            None => place.insert(binding_of(connection, refusal, at)?),
+            None => place.insert(binding_of(connection, refusal, at.program, at.statement)?),
         };
         let of = |error| Failure::of(error, refusal);
         let values = |index: &usize| (at.program.names(), at.variables, at.statement.parameters()[*index]);
@@ -174,17 +174,22 @@ impl OwnConnection {
                     bound(&mut statement, &parameters)?;
                     *done += 1;
                 }
-                all_seen(&seen, at)
+                all_seen(&seen, at.program, at.statement)
             }
         }
     }
 }
 
 /// Finds out, before the first execution, whether it is one statement and what its parameters are.
-fn binding_of(connection: &Connection, refusal: &Refusal, at: At<'_>) -> Result<Binding, Failure> {
-    let text = at.statement.numbered();
-    let statement = match connection.prepare(text) {
-        Ok(statement) => statement,
+pub(super) fn binding_of(
+    connection: &Connection,
+    refusal: &Refusal,
+    program: &Program,
+    statement: &script::Statement,
+) -> Result<Binding, Failure> {
+    let text = statement.numbered();
+    let prepared = match connection.prepare(text) {
+        Ok(prepared) => prepared,
         // Several statements; or the second one of several, which needs what the first one makes.
         Err(_) if text.trim_end().trim_end_matches(';').contains(';') => {
             // If one of them is refused, that is found again when its turn comes.
@@ -193,9 +198,9 @@ fn binding_of(connection: &Connection, refusal: &Refusal, at: At<'_>) -> Result<
         }
         Err(error) => return Err(Failure::of(error, refusal)),
     };
-    let mut seen = vec![false; at.statement.parameters().len()];
-    let parameters = parameters_of(&statement, &mut seen)?;
-    all_seen(&seen, at)?;
+    let mut seen = vec![false; statement.parameters().len()];
+    let parameters = parameters_of(&prepared, &mut seen)?;
+    all_seen(&seen, program, statement)?;
     Ok(Binding::Single(parameters))
 }
 
@@ -206,7 +211,7 @@ fn parameters_of(statement: &Statement<'_>, seen: &mut [bool]) -> Result<Vec<usi
         let digits = statement.parameter_name(number).and_then(|name| name.strip_prefix('$'));
         let index = digits.and_then(|digits| digits.parse::<usize>().ok()?.checked_sub(1));
         let Some((index, is_seen)) = index.and_then(|index| Some((index, seen.get_mut(index)?))) else {
-            return Err(without_value(statement, number));
+            return Err(without_value(statement.parameter_name(number).unwrap_or("?")));
         };
         *is_seen = true;
         parameters.push(index);
@@ -215,17 +220,17 @@ fn parameters_of(statement: &Statement<'_>, seen: &mut [bool]) -> Result<Vec<usi
 }
 
 /// Refuses a variable that SQLite does not see as a parameter: its place would be left as it is.
-fn all_seen(seen: &[bool], at: At<'_>) -> Result<(), Failure> {
+fn all_seen(seen: &[bool], program: &Program, statement: &script::Statement) -> Result<(), Failure> {
     let Some(hidden) = seen.iter().position(|is_seen| !is_seen) else { return Ok(()) };
-    let name = at.statement.parameters().get(hidden).map_or("", |slot| at.program.names().name(*slot));
+    let name = statement.parameters().get(hidden).map_or("", |slot| program.names().name(*slot));
     Err(Failure::wrong(format!(
         "variable :{name} is inside a quote or a comment, where protocols extended and prepared cannot put its value\n\
          hint: write it outside, or use protocol simple"
     )))
 }
 
-fn without_value(statement: &Statement<'_>, number: usize) -> Failure {
-    let name = statement.parameter_name(number).unwrap_or("?").to_owned();
+/// Refuses a parameter that no variable gives a value: SQLite would take NULL.
+pub(super) fn without_value(name: &str) -> Failure {
     Failure::wrong(format!(
         "parameter {name} has no value\nhint: set the variable with \\set, \\gset or a definition"
     ))

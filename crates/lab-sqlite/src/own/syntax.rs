@@ -1,11 +1,12 @@
 //! Has SQLite parse every statement of a plan before a run, and executes none.
 
 use lab::engine::TargetError;
-use lab::own::Plan;
+use lab::own::{Part, Plan};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::{Batch, Connection};
 use script::{Client, Protocol, Statement, Variables};
 
+use super::connection::{Binding, binding_of, without_value};
 use super::failure::Failure;
 use super::guard::{Refusal, refused_text};
 use super::place::{Given, position};
@@ -23,10 +24,11 @@ pub(crate) fn parse_all(connection: &Connection, refusal: &Refusal, plan: &Plan)
     let client = Client::new(program, plan.seeds(), 0, plan.scale());
     let makes_objects: Vec<&str> =
         statements(plan).map(|(_, _, statement)| statement.text()).filter(|text| is_ddl(text)).collect();
+    let may_be_set = set_in(plan);
     for (script, command, statement) in statements(plan) {
         let failure = match program.protocol() {
-            Protocol::Simple => simple(connection, refusal, statement, client.variables()),
-            Protocol::Extended | Protocol::Prepared => numbered(connection, refusal, statement),
+            Protocol::Simple => simple(connection, refusal, statement, client.variables(), &may_be_set),
+            Protocol::Extended | Protocol::Prepared => numbered(connection, refusal, plan, statement),
         };
         let Err((failure, given)) = failure else { continue };
         if waits_for(&failure.error.text, &makes_objects) {
@@ -59,36 +61,72 @@ fn simple<'a>(
     refusal: &Refusal,
     statement: &Statement,
     variables: &'a Variables,
+    may_be_set: &dyn Fn(&str) -> bool,
 ) -> Result<(), Refused<'a>> {
     let mut written = Vec::new();
     statement.write(variables, &mut written);
     let text = String::from_utf8_lossy(&written);
-    let Err(failure) = prepare(connection, refusal, &text) else { return Ok(()) };
+    let failure = match prepare(connection, refusal, &text) {
+        Ok(parameters) => {
+            let is_without = |name: &&String| !name.strip_prefix(':').is_some_and(may_be_set);
+            let without = parameters.iter().find(is_without);
+            return without.map_or(Ok(()), |name| Err((without_value(name), Given::Written(variables))));
+        }
+        Err(failure) => failure,
+    };
     if statement.parameters().iter().all(|slot| variables.is_defined(*slot)) {
         return Err((failure, Given::Written(variables)));
     }
-    if numbered(connection, refusal, statement).is_ok()
-        || prepare(connection, refusal, &with_ones(statement.numbered())).is_ok()
-    {
-        return Ok(());
+    let Err(as_parameters) = prepare(connection, refusal, statement.numbered()) else { return Ok(()) };
+    match prepare(connection, refusal, &with_ones(statement.numbered())) {
+        Ok(_) => Ok(()),
+        Err(_) => Err((as_parameters, Given::Numbered)),
     }
-    numbered(connection, refusal, statement)
 }
 
+/// Protocols extended and prepared: as the first execution finds out how values are bound.
 fn numbered<'a>(
     connection: &Connection,
     refusal: &Refusal,
+    plan: &Plan,
     statement: &Statement,
 ) -> Result<(), Refused<'a>> {
-    prepare(connection, refusal, statement.numbered()).map_err(|failure| (failure, Given::Numbered))
+    let prepared = match refused_text(statement.numbered()) {
+        Some(reason) => Err(Failure::wrong(reason)),
+        None => match binding_of(connection, refusal, plan.program(), statement) {
+            Ok(Binding::Combined) => prepare(connection, refusal, statement.numbered()).map(drop),
+            other => other.map(drop),
+        },
+    };
+    prepared.map_err(|failure| (failure, Given::Numbered))
 }
 
-/// Prepares the first of the statements of a text. Those behind it may need what it makes.
-fn prepare(connection: &Connection, refusal: &Refusal, text: &str) -> Result<(), Failure> {
+/// Prepares the first of the statements of a text; returns the names of its parameters. Those behind it may need what it
+/// makes.
+fn prepare(connection: &Connection, refusal: &Refusal, text: &str) -> Result<Vec<String>, Failure> {
     if let Some(reason) = refused_text(text) {
         return Err(Failure::wrong(reason));
     }
-    Batch::new(connection, text).next().map(drop).map_err(|error| Failure::of(error, refusal))
+    let prepared = Batch::new(connection, text).next().map_err(|error| Failure::of(error, refusal))?;
+    let Some(statement) = prepared else { return Ok(Vec::new()) };
+    let name = |number| statement.parameter_name(number).unwrap_or("?").to_owned();
+    Ok((1..=statement.parameter_count()).map(name).collect())
+}
+
+/// The variables that the clients of a plan may set: by `\set`, by rows, and by the slices of a load.
+fn set_in(plan: &Plan) -> impl Fn(&str) -> bool {
+    let commands = || plan.program().scripts().iter().flat_map(|script| script.commands());
+    let takes_rows = commands().filter_map(|command| command.statement()).any(|one| one.store().is_some());
+    let is_load = plan.part() == Part::Load;
+    let set: Vec<String> = commands()
+        .filter(|command| command.statement().is_none())
+        .filter_map(|command| {
+            // A backslash before the end of a line continues it.
+            let mut words = command.text().split_ascii_whitespace().filter(|word| *word != "\\");
+            (words.next()? == "\\set").then(|| words.next().map(str::to_owned))?
+        })
+        .collect();
+    move |name| takes_rows || is_load || set.iter().any(|known| known == name)
 }
 
 /// The number 1 in place of `$1`, `$2`, ...

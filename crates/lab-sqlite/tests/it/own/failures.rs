@@ -132,16 +132,31 @@ fn names_made_of_variables_are_for_protocol_simple() {
     let script = "\\set n random(1, 2)\nINSERT INTO part_:n VALUES (1);";
     scene.scripts(&[script]).parse_all().unwrap();
     assert_eq!(scene.once(script), None);
-    let error = scene.once("SELECT :nothing;").unwrap();
-    assert!(error.starts_with("0.sql:1: parameter :nothing has no value\nhint: "), "{error}");
+    let script = "SELECT 1;\n\\if 0\n\\set nothing 1\n\\endif\nSELECT :nothing;";
+    scene.scripts(&[script]).parse_all().unwrap();
+    let error = scene.once(script).unwrap();
+    assert!(error.starts_with("0.sql:5: parameter :nothing has no value\nhint: "), "{error}");
+    let error = scene.scripts(&["SELECT ':this', :never;"]).parse_all().unwrap_err().to_string();
+    assert!(error.starts_with("0.sql:1: parameter :never has no value\nhint: "), "{error}");
+    let error = scene.scripts(&["SELECT ?;"]).parse_all().unwrap_err().to_string();
+    assert!(error.starts_with("0.sql:1: parameter ? has no value\nhint: "), "{error}");
 }
 
 #[test]
 fn a_variable_in_a_quote_is_refused_where_it_would_stay_as_it_is() {
     let mut scene = Scene::with_schema("CREATE TABLE t (a)");
-    scene.protocol(lab::own::Protocol::Prepared);
-    let error = scene.once("\\set x 1\nINSERT INTO t VALUES (':x');").unwrap();
-    assert!(error.starts_with("0.sql:2: variable :x is inside a quote or a comment"), "{error}");
+    let script = "\\set x 1\nINSERT INTO t VALUES (':x');";
+    for protocol in &PROTOCOLS[1..] {
+        scene.protocol(*protocol).scripts(&[script]);
+        let parsed = scene.parse_all().unwrap_err().to_string();
+        let executed = scene.once(script).unwrap();
+        for error in [parsed, executed] {
+            assert!(error.starts_with("0.sql:2: variable :x is inside a quote or a comment"), "{error}");
+        }
+    }
+    scene.protocol(PROTOCOLS[0]).scripts(&[script]).parse_all().unwrap();
+    assert_eq!(scene.once(script), None);
+    assert_eq!(scene.ask("SELECT a FROM t"), "1");
 }
 
 #[test]
