@@ -23,12 +23,19 @@ pub(super) fn parse_all(connection: &mut Connection, plan: &Plan) -> Result<(), 
     let mut client = Client::new(program, plan.seeds(), 0, plan.scale());
     let makers = Makers::of(plan);
     for (script_index, script) in program.scripts().iter().enumerate() {
+        let mut branches = 0_u32;
         for (command_index, command) in script.commands().iter().enumerate() {
-            let Some(statement) = command.statement() else { continue };
+            let Some(statement) = command.statement() else {
+                let word = command.text().trim_start_matches('\\');
+                branches += u32::from(word.starts_with("if"));
+                branches -= u32::from(word.starts_with("endif")).min(branches);
+                continue;
+            };
             let refusal = match copies(statement.text()) {
                 true => Some(Refusal {
                     text: "COPY FROM STDIN and COPY TO STDOUT are not possible in scripts".to_owned(),
                     position: None,
+                    is_undefined: false,
                     hint: Some("[workload] load = { copy = \"FILE.csv\" } loads a file"),
                 }),
                 false => {
@@ -37,7 +44,9 @@ pub(super) fn parse_all(connection: &mut Connection, plan: &Plan) -> Result<(), 
                         .map_err(|error| TargetError::engine("could not parse the scripts", error))?
                 }
             };
-            if let Some(Refusal { text, position, hint }) = refusal {
+            // A branch may be for a configuration in which the object is there.
+            let refusal = refusal.filter(|refusal| branches == 0 || !refusal.is_undefined);
+            if let Some(Refusal { text, position, hint, .. }) = refusal {
                 return Err(TargetError::Refused {
                     text: plan.place_of(script_index, command_index, position, &text),
                     hint: hint.map(str::to_owned),
@@ -52,7 +61,16 @@ pub(super) fn parse_all(connection: &mut Connection, plan: &Plan) -> Result<(), 
 struct Refusal {
     text: String,
     position: Option<u32>,
+    /// Is it about an object that is not there?
+    is_undefined: bool,
     hint: Option<&'static str>,
+}
+
+impl Refusal {
+    fn new(error: &ServerError, position: Option<u32>) -> Self {
+        let is_undefined = UNDEFINED.contains(&error.code.as_str());
+        Self { text: error.to_string(), position, is_undefined, hint: None }
+    }
 }
 
 fn refusal(
@@ -67,7 +85,7 @@ fn refusal(
         let is_real = |error: &ServerError| !makers.may_make(error, statement.numbered());
         return Ok(refused.filter(is_real).map(|error| {
             let position = error.position.map(|position| statement.position_of(position, None));
-            Refusal { text: error.to_string(), position, hint: None }
+            Refusal::new(&error, position)
         }));
     }
     let unknown: Vec<Slot> =
@@ -90,7 +108,7 @@ fn refusal(
         }
     }
     let position = error.position.map(|position| statement.position_of(position, Some(variables)));
-    Ok(Some(Refusal { text: error.to_string(), position, hint: None }))
+    Ok(Some(Refusal::new(&error, position)))
 }
 
 /// Has the server parse a text; returns its error.

@@ -58,6 +58,8 @@ struct Pipeline {
     /// Does the server pass over all up to the next synchronization point?
     is_skipping: bool,
     first_error: Option<StatementError>,
+    /// Script and command of the statement of the first error.
+    failed: Option<(usize, usize)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +182,8 @@ impl Statements for ScriptConnection<'_> {
     fn start_pipeline(&mut self) -> Result<(), StatementError> {
         self.state.out.clear();
         let pipeline = &mut self.state.pipeline;
-        (pipeline.is_open, pipeline.is_skipping, pipeline.first_error) = (true, false, None);
+        (pipeline.is_open, pipeline.is_skipping) = (true, false);
+        (pipeline.first_error, pipeline.failed) = (None, None);
         Ok(())
     }
 
@@ -198,6 +201,10 @@ impl Statements for ScriptConnection<'_> {
         let pipeline = &mut self.state.pipeline;
         pipeline.is_open = false;
         pipeline.first_error.take().map_or(Ok(()), Err)
+    }
+
+    fn failed_in_pipeline(&self) -> Option<(usize, usize)> {
+        self.state.pipeline.failed
     }
 
     async fn roll_back(&mut self) -> Result<(), StatementError> {
@@ -352,7 +359,10 @@ impl ScriptConnection<'_> {
         if let Some(error) = reply.failure(place) {
             let text = self.state.plan.place_of(script, command, error.position, &error.text);
             let error = StatementError { text, position: None, ..error };
-            self.state.pipeline.first_error.get_or_insert(error);
+            let pipeline = &mut self.state.pipeline;
+            if pipeline.first_error.is_none() {
+                (pipeline.first_error, pipeline.failed) = (Some(error), Some((script, command)));
+            }
         }
         Ok(())
     }

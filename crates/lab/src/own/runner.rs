@@ -208,7 +208,15 @@ impl Runner {
                 }
                 Action::StartPipeline => connection.start_pipeline().map_err(Ended::Failed)?,
                 Action::SyncPipeline => connection.sync_pipeline().await.map_err(Ended::Failed)?,
-                Action::EndPipeline => connection.end_pipeline().await.map_err(Ended::Failed)?,
+                Action::EndPipeline => {
+                    if let Err(error) = connection.end_pipeline().await {
+                        if let Some((script, command)) = connection.failed_in_pipeline() {
+                            let mut tally = tally.borrow_mut();
+                            tally.statement_failed(script, command, error.kind, &error.text);
+                        }
+                        return Err(Ended::Failed(error));
+                    }
+                }
                 Action::Done if connection.is_in_transaction() => {
                     let file = program.scripts().get(script).map_or("", script::Script::file);
                     return Err(Ended::Wrong(format!(

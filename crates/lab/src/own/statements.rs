@@ -73,6 +73,12 @@ pub trait Statements: Debug {
     /// Waits for all results; the first error of the pipeline is returned when all were read.
     fn end_pipeline(&mut self) -> impl Future<Output = Result<(), StatementError>>;
 
+    /// Script and command of the statement whose error the pipeline returned last, where the engine knows it: its failure
+    /// is counted.
+    fn failed_in_pipeline(&self) -> Option<(usize, usize)> {
+        None
+    }
+
     /// Leaves a pipeline and any open transaction after a failure, so that the next transaction begins outside of both.
     fn roll_back(&mut self) -> impl Future<Output = Result<(), StatementError>>;
 

@@ -47,6 +47,8 @@ fn refused(target: &mut dyn Target, base: &OwnWorkload, protocol: Protocol) {
             "CREATE TEMP TABLE basket (id int);\nINSERT INTO baskett VALUES (1);",
             "script-0.sql:2:13: relation \"baskett\"",
         ),
+        ("\\if true\nSELECT 1;\n\\endif\nSELECT a FROM only_elsewhere;", "script-0.sql:4:15: relation"),
+        ("\\if true\nSELECTT 1;\n\\endif", "script-0.sql:2:1: syntax error"),
         ("SELECT no_such(id) FROM orders;", "script-0.sql:1:8: function no_such(bigint) does not exist"),
         ("COPY orders FROM STDIN;", "script-0.sql:1: COPY FROM STDIN"),
         ("UPDATE orders SET at = note;", "script-0.sql:1:24: column \"at\" is of type date"),
@@ -63,6 +65,7 @@ fn accepted(target: &mut dyn Target, base: &OwnWorkload, protocol: Protocol) {
         "DO $$ BEGIN EXECUTE 'CREATE TABLE made (a int)'; END $$;\nSELECT a FROM made;",
         "\\set id random(1, 10)\nINSERT INTO orders (id, at) VALUES (:id, CURRENT_DATE - :id::int);",
         "BEGIN;\nDECLARE c CURSOR FOR SELECT 1;\nFETCH ALL FROM c;\nEND;",
+        "\\if 1 > 2\nSELECT a FROM only_elsewhere;\n\\else\nSELECT id FROM orders;\n\\endif",
         "PREPARE p AS SELECT 1;\nEXECUTE p;\nDEALLOCATE p;",
         "VACUUM orders;\nEXPLAIN SELECT * FROM orders;\nSELECT count(*) FROM orders;",
     ] {

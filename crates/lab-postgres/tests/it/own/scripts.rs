@@ -3,8 +3,11 @@
 use lab::engine::Target;
 use lab::own::{OwnWorkload, Part, Plan, Protocol, WeightedScript};
 
+use results::scripts::FailureKind;
+
 use super::support::{
-    PROTOCOLS, assert_succeeded, execute, once, own, own_work, parse, provided, text, values, with_scripts,
+    PROTOCOLS, assert_succeeded, execute, failed_statements, first_failure, once, own, own_work, parse,
+    provided, text, values, with_scripts,
 };
 use crate::support::{newest, scratch, servers};
 
@@ -131,7 +134,8 @@ fn answers_and_requests_larger_than_all_buffers_are_taken() {
 fn pipelines_send_statements_without_waiting_and_report_the_first_error_with_its_place() {
     for server in servers() {
         let scratch = scratch();
-        let base = own("CREATE TABLE t (a int PRIMARY KEY)", &["SELECT 1"]);
+        let schema = "CREATE TABLE t (a int PRIMARY KEY); CREATE TABLE n (a int); INSERT INTO n VALUES (0)";
+        let base = own(schema, &["SELECT 1"]);
         let mut target = provided(&server, scratch.path(), &base, &own_work(&base, 1, 1));
         for protocol in [Protocol::Extended, Protocol::Prepared] {
             let many: String = (0..300).map(|_| "SELECT repeat('x', 10000);\n").collect();
@@ -173,6 +177,20 @@ INSERT INTO t VALUES (5);";
             let done = execute(&mut target, &own, Part::Scripts, &own_work(&own, 1, 3));
             assert_succeeded(&done);
             assert_eq!((done.scripts[0].transactions, done.scripts[0].failed()), (0, 3));
+            assert_eq!(failed_statements(&done.scripts[0]), [(FailureKind::Constraint, 3)]);
+            assert_eq!(first_failure(&done), error);
+            // Failures that a retry helps against are retried, pipeline and all.
+            let script = "\\startpipeline
+                BEGIN ISOLATION LEVEL REPEATABLE READ;
+                SELECT count(*) FROM n;
+                UPDATE n SET a = a + 1;
+                END;
+                \\endpipeline";
+            let own = OwnWorkload { max_tries: 0, ..with_scripts(&base, protocol, &[script]) };
+            let done = execute(&mut target, &own, Part::Scripts, &own_work(&own, 4, 100));
+            assert_succeeded(&done);
+            assert_eq!((done.scripts[0].transactions, done.scripts[0].failed()), (100, 0));
+            assert_eq!(values(&target, "SELECT a % 100 FROM n"), ["0"], "{}", server.version);
         }
         target.stop(false).unwrap();
     }
