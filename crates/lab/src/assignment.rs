@@ -1,5 +1,6 @@
 //! An assignment: an experiment made ready for certain targets, with its cells and its identity.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use results::model::{Cell, Factor, Level, Study, StudyKey};
@@ -7,6 +8,7 @@ use sha2::{Digest, Sha256};
 use stats::design::contrasts::{Contrasts, Pair};
 
 use crate::observe::external::ExternalCommand;
+use crate::own::OwnWorkload;
 use crate::path_bytes;
 use crate::spec::{Resolved, pairs};
 use crate::work::Work;
@@ -126,7 +128,10 @@ impl Assignment {
         let cells: Vec<(Cell, Work)> =
             self.cells().into_iter().map(|cell| (cell.clone(), self.work(&cell, 0))).collect();
         let layout = &self.resolved.layout;
-        let identity = serde_json::json!({
+        let own = own_digests(&cells);
+        let cells: Vec<(Cell, Work)> =
+            cells.into_iter().map(|(cell, work)| (cell, Work { own: None, ..work })).collect();
+        let mut identity = serde_json::json!({
             "experiment": self.resolved.name,
             "engine": self.resolved.engine.id.name(),
             "target": self.target_identity,
@@ -135,8 +140,10 @@ impl Assignment {
             "data": layout.data.iter().map(|path| path_bytes::value(path)).collect::<Vec<_>>(),
             "log": layout.log.as_deref().map(path_bytes::value),
         });
-        let digest = Sha256::digest(identity.to_string().as_bytes());
-        StudyKey(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        if own.iter().any(Option::is_some) {
+            identity["own"] = serde_json::json!(own);
+        }
+        StudyKey(hexadecimal(identity.to_string().as_bytes()))
     }
 
     fn compares_servers(&self) -> bool {
@@ -146,4 +153,25 @@ impl Assignment {
     fn targets_per_cell(&self) -> usize {
         self.servers.len().max(1)
     }
+}
+
+/// What identifies the own workload of each cell. Many cells share a workload, whose texts may be large: each is read once.
+fn own_digests(cells: &[(Cell, Work)]) -> Vec<Option<String>> {
+    let mut known: Vec<(Arc<OwnWorkload>, String)> = Vec::new();
+    let mut last = 0;
+    let mut digest = |own: &Arc<OwnWorkload>| {
+        let is_same = |index: &usize| known.get(*index).is_some_and(|(other, _)| Arc::ptr_eq(other, own));
+        let found = Some(last).filter(is_same).or_else(|| (0..known.len()).find(|index| is_same(index)));
+        last = found.unwrap_or_else(|| {
+            let text = serde_json::json!(**own).to_string();
+            known.push((Arc::clone(own), hexadecimal(text.as_bytes())));
+            known.len() - 1
+        });
+        known[last].1.clone()
+    };
+    cells.iter().map(|(_, work)| work.own.as_ref().map(&mut digest)).collect()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -20,14 +20,23 @@ const COPIED_BYTES_PER_S: f64 = 200e6;
 /// The loads of a study, each of those that are kept once.
 pub(super) fn loads(resolved: &Resolved) -> Vec<Arc<OwnWorkload>> {
     let mut kept = BTreeMap::new();
+    let mut last: Option<Work> = None;
     for cell in resolved.cells() {
         let work = resolved.work(&cell, 0);
-        if let Some(own) = &work.own {
+        // Neighbours often share it, and a look at its name costs a pass over its texts.
+        let is_known = last.as_ref().is_some_and(|last| is_same_load(last, &work));
+        if let Some(own) = work.own.as_ref().filter(|_| !is_known) {
             let name = content_name(own, resolved.engine.id, &work);
             kept.entry(name).or_insert_with(|| Arc::clone(own));
         }
+        last = Some(work);
     }
     kept.into_values().collect()
+}
+
+fn is_same_load(one: &Work, other: &Work) -> bool {
+    let is_one = one.own.as_ref().zip(other.own.as_ref()).is_some_and(|(one, other)| Arc::ptr_eq(one, other));
+    is_one && one.settings == other.settings && one.durability == other.durability
 }
 
 /// Bytes of tables and indexes when the load is done, about; 0 where there is none.

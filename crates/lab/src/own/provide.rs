@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::load::load;
 use super::plan::{Part, Plan, PlanError};
-use super::workload::{Load, OwnWorkload};
+use super::workload::{Load, OwnWorkload, SqlText};
 use crate::client::{ClientPool, DynConnector, Progress};
 use crate::engine::{OwnDatabases, TargetError};
 use crate::run::{Course, Tick};
@@ -71,13 +71,27 @@ pub fn rehearse(
     Ok(())
 }
 
-/// Name of the state in which a run begins: the same for the same schema, load, variables and settings.
+/// Name of the state in which a run begins: the same for the same schema, load, variables of these, and settings.
 pub fn content_name(own: &OwnWorkload, engine: EngineId, work: &Work) -> String {
+    // A factor of the scripts alone needs no load of its own.
+    let is_used = |name: &str| {
+        let variable = format!(":{name}");
+        let in_text = |sql: &SqlText| sql.text.contains(&variable);
+        own.schema.as_ref().is_some_and(in_text)
+            || match &own.load {
+                Some(Load::Script { sql, .. }) => in_text(sql),
+                Some(Load::Columns { columns, .. }) => {
+                    columns.iter().any(|(_, generator)| generator.contains(&variable))
+                }
+                Some(Load::Copy { .. }) | None => false,
+            }
+    };
+    let definitions: Vec<_> = own.definitions.iter().filter(|(name, _)| is_used(name)).collect();
     let content = serde_json::json!({
         "engine": engine.name(),
         "schema": own.schema,
         "load": own.load,
-        "definitions": own.definitions,
+        "definitions": definitions,
         "scale": own.scale,
         // Some of them decide how rows are stored.
         "settings": work.settings,
@@ -184,4 +198,25 @@ fn bulk_load(
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_of_the_scripts_alone_shares_the_load_of_its_levels() {
+        let sql = |text: &str| Some(SqlText { file: "x.sql".to_owned(), text: text.to_owned() });
+        let name = |schema: &str, n: &str| {
+            let definitions = vec![("n".to_owned(), n.to_owned())];
+            let own = OwnWorkload { schema: sql(schema), definitions, ..OwnWorkload::default() };
+            content_name(&own, crate::engine::noop::ENGINE.id, &Work::example())
+        };
+        assert_eq!(name("CREATE TABLE t (i int);", "1"), name("CREATE TABLE t (i int);", "2"));
+        assert_ne!(
+            name("CREATE TABLE t (i int DEFAULT :n);", "1"),
+            name("CREATE TABLE t (i int DEFAULT :n);", "2")
+        );
+        assert_ne!(name("CREATE TABLE t (i int);", "1"), name("CREATE TABLE u (i int);", "1"));
+    }
 }

@@ -176,6 +176,7 @@ fn as_json(assignment: &Assignment, preview: &Preview) -> serde_json::Value {
         "log_directory_bytes": estimate.space.log,
         "basis": estimate.basis,
         "design": preview.design.as_json(),
+        "own_workload": own_workload::lines(assignment.resolved()),
         "commands": permission::lines(&assignment.resolved().commands),
         "order": order,
     })
