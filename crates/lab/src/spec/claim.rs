@@ -14,6 +14,7 @@
 
 use std::fmt;
 
+use results::measure::Measure;
 use results::model::{Cell, Factor, Level};
 
 use unknown_reference::{find_factor, unknown_in_selector};
@@ -299,12 +300,11 @@ fn mean(metric: &str, cell: &Cell, figures: &dyn Figures) -> Result<f64, ClaimOu
 }
 
 fn not_measured(metric: &str, cell: &Cell) -> ClaimOutcome {
-    ClaimOutcome::NotShown {
-        reason: format!(
-            "{metric} was not measured at {} (`fathom explain {metric}` says where it can be had)",
-            cell.label()
-        ),
-    }
+    let where_from = match Measure::find(metric) {
+        Some(_) => format!("`fathom explain {metric}` says where it can be had"),
+        None => "no row of `after` has this name".to_owned(),
+    };
+    ClaimOutcome::NotShown { reason: format!("{metric} was not measured at {} ({where_from})", cell.label()) }
 }
 
 fn broken(metric: &str, one: (&Cell, f64), other: (&Cell, f64)) -> ClaimOutcome {

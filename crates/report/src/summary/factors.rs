@@ -37,17 +37,18 @@ pub struct Matrix {
     pub values: Vec<Vec<Option<f64>>>,
 }
 
-/// Finds the best cell at each level of each factor.
+/// Finds the best cell at each level of each factor that varies.
 pub(super) fn best_per_level(
     factors: &[Factor],
     cells: &[CellSummary],
     quantity: Quantity,
 ) -> Vec<BestOfLevel> {
-    if factors.len() < 2 {
+    let varied: Vec<&Factor> = factors.iter().filter(|factor| varies(factor)).collect();
+    if varied.len() < 2 {
         return Vec::new();
     }
     let levels =
-        factors.iter().flat_map(|factor| factor.levels.iter().map(move |level| (&factor.name, level)));
+        varied.iter().flat_map(|factor| factor.levels.iter().map(move |level| (&factor.name, level)));
     levels.filter_map(|(factor, level)| best_at(factor, level, cells, quantity)).collect()
 }
 
@@ -68,9 +69,14 @@ fn best_at(factor: &str, level: &Level, cells: &[CellSummary], quantity: Quantit
     })
 }
 
-/// Lays the means out over the last two factors.
+/// Lays the means out over the last two factors; nothing where one of them has a single level.
 pub(super) fn means(factors: &[Factor], cells: &[CellSummary]) -> Vec<Matrix> {
     laid_out(factors, cells, &|cell| cell.estimate.map(|estimate| estimate.mean))
+}
+
+/// Of one level nothing can be better than at another: the table of all cells says it all.
+fn varies(factor: &Factor) -> bool {
+    factor.levels.len() > 1
 }
 
 fn laid_out(
@@ -79,6 +85,9 @@ fn laid_out(
     value: &dyn Fn(&CellSummary) -> Option<f64>,
 ) -> Vec<Matrix> {
     let [.., row_factor, column_factor] = factors else { return Vec::new() };
+    if !varies(row_factor) || !varies(column_factor) {
+        return Vec::new();
+    }
     let mut matrices: Vec<Matrix> = Vec::new();
     for cell in cells {
         let Some((others, [row, column])) = cell.levels.0.split_last_chunk::<2>() else { continue };

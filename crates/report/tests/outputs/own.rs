@@ -323,6 +323,25 @@ fn a_headline_of_several_factors_names_all_levels_of_both_sides() {
 }
 
 #[test]
+fn a_factor_of_one_level_makes_no_matrix_and_no_best_level() {
+    let factors = vec![factor("key", ["bigint", "uuidv4"]), factor("indexes", [3_i64])];
+    let mut results = of_own("one-level", factors, None);
+    for block in 0..REPETITIONS {
+        (0..2).for_each(|cell| {
+            results.add(run(block, cell, 1.0 - 0.3 * f64::from(cell), scripts("key", 300)));
+        });
+    }
+    sum_scripts(&mut results);
+    let summary = summarise(&results, &[]);
+    assert!(
+        summary.means.is_empty()
+            && summary.improvement_factors.is_empty()
+            && summary.best_per_level.is_empty()
+    );
+    assert!(text::study(&summary).contains("key=uuidv4 indexes=3"));
+}
+
+#[test]
 fn transactions_that_were_skipped_and_those_that_failed_are_part_of_the_offered_rate() {
     let mut results = two_keys();
     results.study.fixed.push(("rate".to_owned(), Level::Integer(300)));

@@ -150,6 +150,11 @@ fn what_was_not_measured_is_said_and_not_taken_for_a_failure() {
         evaluate("log_flushes[batch_size=10] < log_flushes[batch_size=1]", &factors, &Made::default());
     let reason = "log_flushes was not measured at batch_size=10 (`fathom explain log_flushes` says where it can be had)".to_owned();
     assert_eq!(outcome, ClaimOutcome::NotShown { reason });
+    let outcome =
+        evaluate("orders_bytes[batch_size=10] < orders_bytes[batch_size=1]", &factors, &Made::default());
+    let reason =
+        "orders_bytes was not measured at batch_size=10 (no row of `after` has this name)".to_owned();
+    assert_eq!(outcome, ClaimOutcome::NotShown { reason });
     let outcome = evaluate("rows[jobs=1] > 0", &factors, &Made::default());
     assert!(matches!(outcome, ClaimOutcome::NotShown { .. }));
 }
