@@ -14,6 +14,10 @@ use crate::workload::{schema, wal_space};
 pub(crate) fn parts(work: &Work) -> Vec<SqlPart> {
     let mut parts = vec![settings(work)];
     if work.workload == Workload::Own {
+        let database = SqlPart::new("database, before each run", [])
+            .note("a copy (CREATE DATABASE ... TEMPLATE) of the one in which schema and load were executed")
+            .note("all connections are those of a role that is no superuser and owns it");
+        parts.push(database);
         return parts;
     }
     if let Some(fixture) = FixtureTables::of(work) {
