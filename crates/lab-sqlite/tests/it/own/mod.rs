@@ -1,5 +1,6 @@
 //! Workloads of the user's own on SQLite: real files, clients on threads of their own.
 
+mod conflicts;
 mod databases;
 mod failures;
 mod loads;
