@@ -36,6 +36,9 @@ mod tablespaces;
 /// Database of the runs: the one that initdb makes; the whole cluster is ours.
 const DATABASE: &str = "postgres";
 
+/// Database of a run with a workload of the user's own, and the role that owns it.
+const OWN: &str = "fathom_own";
+
 /// Name of the control connection in the list of sessions.
 const CONTROL_NAME: &str = "fathom-control";
 
@@ -241,7 +244,7 @@ impl Target for ManagedPostgres {
 
     /// A server that died has nothing to clean now; the next start finds the objects and drops them.
     fn clean(&mut self) -> Result<(), TargetError> {
-        self.side.clean(own::OWN)
+        self.side.clean(OWN)
     }
 
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {

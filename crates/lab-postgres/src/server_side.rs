@@ -8,10 +8,10 @@ use lab::work::Work;
 use super::capabilities::Capabilities;
 use super::control::Control;
 use super::external::connecting::connect;
+use super::external::own_database::drop_database;
 use super::session::PostgresConnector;
 use super::wire::Login;
 use crate::counters::{self, clients};
-use crate::own::drop_run;
 use crate::workload::guid::FixtureTables;
 use crate::workload::look_up::LookUp;
 use crate::workload::{fixture, schema};
@@ -84,6 +84,17 @@ impl ServerSide {
             }
         }
         self.running()
+    }
+
+    /// Leaves the database of the run and drops it, where there is one; returns the control connection, which is in
+    /// another one then.
+    ///
+    /// # Errors
+    /// The server does not answer, or refuses it.
+    pub(super) fn drop_run(&mut self, run_database: &str) -> Result<&mut Control, TargetError> {
+        let control = self.leave()?;
+        drop_database(control, run_database)?;
+        Ok(control)
     }
 
     /// Forgets all connections to a server that ends.
@@ -166,7 +177,7 @@ impl ServerSide {
     pub(super) fn clean(&mut self, run_database: &str) -> Result<(), TargetError> {
         self.connector = None;
         if self.run_database.is_some() {
-            drop_run(self, run_database)?;
+            self.drop_run(run_database)?;
         }
         let statements = schema::drop_all(self.capabilities.procedures);
         if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {

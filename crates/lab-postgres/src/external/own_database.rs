@@ -6,7 +6,6 @@
 use lab::engine::TargetError;
 
 use crate::control::{Control, identifier, literal};
-use crate::own::drop_database;
 use crate::wire::Login;
 
 /// Comment on a database in use; what begins with [`MARK`] may be dropped by a later fathom.
@@ -85,6 +84,18 @@ pub(crate) fn set_comment(control: &mut Control, name: &str, text: &str) -> Resu
             &format!("COMMENT ON DATABASE {} IS {}", identifier(name), literal(text)),
         )
         .map(drop)
+}
+
+/// Drops a database of ours with the sessions in it, where it is there.
+///
+/// # Errors
+/// The server refuses it.
+pub(crate) fn drop_database(control: &mut Control, name: &str) -> Result<(), TargetError> {
+    let drop = format!("DROP DATABASE IF EXISTS {}", identifier(name));
+    // FORCE ends sessions in our own database only: clients of a run that failed.
+    let outcome = control.work(&format!("{drop} WITH (FORCE)")).or_else(|_| control.work(&drop));
+    let context = || format!("could not drop our database \"{name}\"");
+    outcome.map(std::mem::drop).map_err(|error| TargetError::engine(context(), error))
 }
 
 /// Drops all databases that belong to `owner`. What cannot be dropped is left and logged.

@@ -2,13 +2,10 @@
 
 use lab::engine::TargetError;
 
-use super::{CONTROL_NAME, ManagedPostgres};
+use super::{CONTROL_NAME, ManagedPostgres, OWN};
 use crate::own::{Databases, Own, OwnNames};
 use crate::server_side::ServerSide;
 use crate::wire::Login;
-
-/// Database of the run, and the role that owns it.
-pub(super) const OWN: &str = "fathom_own";
 
 /// Stands before the names of the databases that are kept for later runs.
 const KEPT_PREFIX: &str = "fathom_kept_";

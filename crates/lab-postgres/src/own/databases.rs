@@ -50,7 +50,7 @@ impl Databases<'_> {
     /// Makes the database of the run, empty.
     pub(super) fn make_empty(&mut self) -> Result<(), TargetError> {
         self.require_role()?;
-        let control = drop_run(self.side, &self.names.run)?;
+        let control = self.side.drop_run(&self.names.run)?;
         let mut create = self.names.create();
         create.push_str(&self.names.tablespace_clause());
         control.complete(&format!("could not create database \"{}\"", self.names.run), &create)?;
@@ -99,7 +99,7 @@ impl Databases<'_> {
         self.require_role()?;
         let version = self.side.capabilities.version_num;
         let (run, kept) = (self.names.run.clone(), self.names.kept(name));
-        let control = drop_run(self.side, &run)?;
+        let control = self.side.drop_run(&run)?;
         let mut create = self.names.create();
         create.push_str(&format!(" TEMPLATE {}", identifier(&kept)));
         if version >= STRATEGY_VERSION {
@@ -155,26 +155,6 @@ impl OwnNames {
     fn tablespace_clause(&self) -> String {
         self.tablespace.as_ref().map_or_else(String::new, |name| format!(" TABLESPACE {}", identifier(name)))
     }
-}
-
-/// Leaves the database of the run and drops it, where there is one; returns the control connection, which is in another one
-/// then.
-///
-/// # Errors
-/// The server does not answer.
-pub(crate) fn drop_run<'a>(side: &'a mut ServerSide, run: &str) -> Result<&'a mut Control, TargetError> {
-    let control = side.leave()?;
-    drop_database(control, run)?;
-    Ok(control)
-}
-
-/// Drops a database of ours with the sessions in it, where it is there.
-pub(crate) fn drop_database(control: &mut Control, name: &str) -> Result<(), TargetError> {
-    let drop = format!("DROP DATABASE IF EXISTS {}", identifier(name));
-    // FORCE ends sessions in our own database only: clients of a run that failed.
-    let outcome = control.work(&format!("{drop} WITH (FORCE)")).or_else(|_| control.work(&drop));
-    let context = || format!("could not drop our database \"{name}\"");
-    outcome.map(std::mem::drop).map_err(|error| TargetError::engine(context(), error))
 }
 
 /// Waits, bounded, until no session is in the database.

@@ -9,7 +9,8 @@ use lab::own::{OwnWorkload, Part, Plan, Protocol, Runner, SqlText, WeightedScrip
 use lab::work::Work;
 
 use super::session::OwnConnecting;
-use super::statements::{ScriptConnection, ScriptState};
+use super::state::ScriptState;
+use super::statements::ScriptConnection;
 use crate::ENGINE;
 use crate::wire::{complete, made_up_connection};
 

@@ -7,7 +7,8 @@ use lab::client::Registration;
 use lab::engine::{Connector, ServerLoop, ServerShare, Session, SessionError};
 use lab::own::{Plan, Runner};
 
-use super::statements::{ScriptConnection, ScriptState};
+use super::state::ScriptState;
+use super::statements::ScriptConnection;
 use crate::counters::clients;
 use crate::wire::{Addresses, Connection, Login, WireError};
 
