@@ -176,6 +176,12 @@ impl Measure {
         measure
     }
 
+    /// The number with this name, with the direction that a study gives it where it is what the study compares.
+    pub fn in_study(name: &str, study: &Study) -> Self {
+        let own = Self::of_study(study);
+        if own.name == name { own } else { Self::named(name) }
+    }
+
     /// The run's value; `None` when the run did not measure it.
     pub fn value(&self, run: &Run) -> Option<f64> {
         if let Some(value) = direct(&self.name, run) {

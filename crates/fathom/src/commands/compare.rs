@@ -16,10 +16,11 @@ use crate::exit_status::ExitStatus;
 
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitStatus> {
     let threshold_percent = threshold(&arguments.threshold)?;
-    let mut measure = arguments.metric.as_deref().map(|name| measure(name, arguments.better));
     let selection = Selection::parse(&arguments.baseline)?;
-    let mut needs_latencies = measure.as_ref().is_some_and(Measure::is_latency);
+    let named = arguments.metric.as_deref();
+    let mut needs_latencies = named.is_some_and(|name| Measure::named(name).is_latency());
     let mut baseline = selection.read(&arguments.results.results, needs_latencies)?;
+    let mut measure = named.map(|name| measure(name, arguments.better, &baseline));
     if measure.is_none() {
         // What the baseline compares, the others have to show as well.
         let own = Measure::of_study(&baseline.results.study);
@@ -150,8 +151,9 @@ pub(crate) fn page(store: &Store, baseline: StudyId, candidate: StudyId) -> anyh
     Ok((!summary.pairs.is_empty()).then(|| report::html::comparison(&summary)))
 }
 
-fn measure(name: &str, better: Option<Better>) -> Measure {
-    let mut measure = Measure::named(name);
+/// Which way it improves is what the command line says, else the baseline's spec, else its name.
+fn measure(name: &str, better: Option<Better>, baseline: &Side) -> Measure {
+    let mut measure = Measure::in_study(name, &baseline.results.study);
     if let Some(better) = better {
         measure.is_smaller_better = better == Better::Smaller;
     }

@@ -27,7 +27,10 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<ExitStatus> {
             store.path().display()
         );
     };
-    let measure = wanted_metric.unwrap_or_else(|| Measure::of_study(&latest.results.study));
+    let measure = match &wanted_metric {
+        Some(wanted) => Measure::in_study(&wanted.name, &latest.results.study),
+        None => Measure::of_study(&latest.results.study),
+    };
     let history = history(&sides, &measure);
     if history.series.is_empty() {
         bail!(

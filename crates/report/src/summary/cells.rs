@@ -64,10 +64,12 @@ impl Estimate {
     }
 
     /// As [`Estimate::of`], of times or rates, which are never below zero: an interval of a noisy mean ends there, and
-    /// covers no less often for it.
+    /// covers no less often for it. What a user measured may be below zero, and keeps its interval then.
     pub fn of_positive(values: &[f64]) -> Option<Self> {
         let mut estimate = Self::of(values)?;
-        estimate.interval = estimate.interval.map(|range| Range { low: range.low.max(0.0), ..range });
+        if estimate.min >= 0.0 {
+            estimate.interval = estimate.interval.map(|range| Range { low: range.low.max(0.0), ..range });
+        }
         Some(estimate)
     }
 }

@@ -79,8 +79,12 @@ pub(crate) fn scripts(cells: &[CellScriptsSummary]) -> Option<Section> {
         grid.push(row);
     }
     let title = "Scripts, latency of their transactions in milliseconds";
-    let none: Vec<&str> = zero.iter().map(|(name, _)| *name).collect();
-    let note = (!none.is_empty()).then(|| format!("No transaction {}.", none.join(" and none was ")));
+    let note = match zero.iter().map(|(name, _)| *name).collect::<Vec<_>>().as_slice() {
+        [] => None,
+        ["retried"] => Some("No transaction was retried.".to_owned()),
+        [_] => Some("No transaction failed.".to_owned()),
+        _ => Some("No transaction failed, and none was retried.".to_owned()),
+    };
     let is_shown = !grid.rows.is_empty();
     let blocks = std::iter::once(Block::Grid(grid)).chain(note.map(Block::Paragraph));
     is_shown.then(|| Section::new(title, blocks.collect()))

@@ -254,6 +254,33 @@ fn any_metric_of_a_run_can_be_what_a_study_compares() {
 }
 
 #[test]
+fn a_metric_of_the_user_may_be_zero_or_below_and_is_shown_without_a_ratio() {
+    let mut results = filled("key-choice", Some("balance"));
+    results.study.design.is_smaller_better = Some(false);
+    results.study.design.secondary = vec!["drift_s".to_owned()];
+    for (place, run) in results.runs.iter_mut().map(|stored| &mut stored.run).enumerate() {
+        run.metrics.push(Metric::new("balance", place as f64 - 20.0, "1", "after.sql"));
+        run.metrics.push(Metric::new("drift_s", -0.5 - place as f64, "s", "after.sql"));
+    }
+    let summary = summarise(&results, &[]);
+    let interval = summary.cells[0].estimate.unwrap().interval.unwrap();
+    assert!(interval.low < interval.high && interval.high < 0.0, "{interval:?}");
+    let shown = text::study(&summary);
+    assert!(shown.contains("of which no ratio exists") && !shown.contains("NaN"), "{shown}");
+    assert!(!html(&results).split("<script").next().unwrap().contains("NaN"));
+}
+
+#[test]
+fn a_metric_improves_as_its_study_says() {
+    let mut study = two_keys().study;
+    study.design.metric = Some("fill_factor".to_owned());
+    study.design.is_smaller_better = Some(false);
+    assert!(!Measure::in_study("fill_factor", &study).is_smaller_better);
+    assert!(Measure::in_study("orders_bytes", &study).is_smaller_better);
+    assert_eq!(Measure::of_study(&two_keys().study).name, "transactions_per_s");
+}
+
+#[test]
 fn own_factors_keep_their_names_whatever_other_workloads_call_so() {
     let factors = vec![factor("rows", ["few", "many"]), factor("batch_size", ["better", "worse"])];
     let mut results = of_own("names", factors, None);
