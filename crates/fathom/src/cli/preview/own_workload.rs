@@ -10,9 +10,9 @@ pub(crate) fn lines(resolved: &Resolved) -> Vec<String> {
     let Some(own) = first.and_then(|work| work.own) else { return Vec::new() };
     let mut lines = Vec::new();
     let parts: Vec<String> = [
-        own.schema.as_ref().map(|sql| format!("schema {}", sql.file)),
+        own.schema.as_ref().map(|sql| part("schema", &sql.file)),
         own.load.as_ref().map(load),
-        own.after.as_ref().map(|sql| format!("after each run {}", sql.file)),
+        own.after.as_ref().map(|sql| part("after", &sql.file)),
     ]
     .into_iter()
     .flatten()
@@ -34,13 +34,18 @@ pub(crate) fn lines(resolved: &Resolved) -> Vec<String> {
     lines
 }
 
+/// A part with its file; a text in the spec has the name of the part.
+fn part(name: &str, file: &str) -> String {
+    if file == name { name.to_owned() } else { format!("{name} {file}") }
+}
+
 fn load(load: &Load) -> String {
     match load {
         Load::Script { sql, rows, batch, connections } => {
             let executions = rows.div_ceil((*batch).max(1));
             format!(
-                "load {}, {} in {} on {}",
-                sql.file,
+                "{}, {} in {} on {}",
+                part("load", &sql.file),
                 counted(*rows, "row"),
                 counted(executions, "execution"),
                 counted(u64::from(*connections), "connection")

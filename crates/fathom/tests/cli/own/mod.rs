@@ -3,4 +3,5 @@
 mod executed;
 mod max_rate;
 mod scripts;
+mod spec;
 mod sql;
