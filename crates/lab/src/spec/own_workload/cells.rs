@@ -187,11 +187,19 @@ impl<'a> Texts<'a> {
         }
     }
 
+    /// What stands in a text for a name. A decimal number of the user's own keeps its point: `1.0` is no integer in SQL.
+    fn value(&self, name: &str) -> Option<String> {
+        match (of_own_workload(name), self.levels.get(name)) {
+            (Some(known), _) => self.levels.get(known.name).map(|level| level.to_string()),
+            (None, Some(Level::Float(value))) => Some(format!("{value:?}")),
+            (None, level) => level.map(|level| level.to_string()),
+        }
+    }
+
     fn definitions(&self, variables: &BTreeSet<String>) -> Result<Vec<(String, String)>, SpecError> {
         let mut definitions = Vec::new();
         for name in variables {
-            let Some(level) = self.levels.get(name.as_str()) else { continue };
-            let value = level.to_string();
+            let Some(value) = self.value(name) else { continue };
             if value.is_empty() {
                 let title = format!("`{name}` is empty, and `:{name}` is used (in cell {})", self.label);
                 return Err(SpecError::without_place(title)
@@ -254,11 +262,7 @@ impl<'a> Texts<'a> {
     }
 
     fn rendered(&self, template: &Template) -> Result<Rendered, SpecError> {
-        let value = |name: &str| {
-            let name = of_own_workload(name).map_or(name, |known| known.name);
-            self.levels.get(name).map(|level| level.to_string())
-        };
-        render(template.text(), &value).map_err(|error| match error {
+        render(template.text(), &|name| self.value(name)).map_err(|error| match error {
             TemplateError::Unknown(name, place) => self.unknown(&name).placed(&template.source.place(place)),
             TemplateError::TooLarge => {
                 let title = format!(

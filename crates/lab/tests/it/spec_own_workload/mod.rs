@@ -144,13 +144,13 @@ fn cells_whose_texts_and_parameters_are_equal_share_one_workload() {
 #[test]
 fn names_of_parameters_of_built_in_workloads_are_free() {
     let text = inline(
-        "SELECT '{{key}} {{batch_size}} {{storage}} {{batch}} {{cache}} {{loop}}', {{is_big}}, {{share}};",
-        "[factors]\nkey = [\"a\", \"b\"]\nbatch_size = [\"x\", 7]\nis_big = [true, false]\n[parameters]\nstorage = \"plain\"\nbatch = 3\ncache = 1.5\nloop = \"none\"\nshare = 0.25\nconnections = 1\nrows = 10\n",
+        "SELECT '{{key}} {{batch_size}} {{storage}} {{batch}} {{cache}} {{loop}}', {{is_big}}, {{share}}, {{whole}}, {{rate}};",
+        "[factors]\nkey = [\"a\", \"b\"]\nbatch_size = [\"x\", 7]\nis_big = [true, false]\n[parameters]\nstorage = \"plain\"\nbatch = 3\ncache = 1.5\nloop = \"none\"\nshare = 0.25\nwhole = 2.0\nrate = 500\nconnections = 1\nrows = 10\n",
     );
     let resolved = resolve(&text, &on("sqlite", &[])).unwrap();
     let all = workloads(&resolved);
     assert_eq!(all.len(), 8);
-    assert_eq!(all[6].scripts[0].sql.text, "SELECT 'b 7 plain 3 1.5 none', true, 0.25;");
+    assert_eq!(all[6].scripts[0].sql.text, "SELECT 'b 7 plain 3 1.5 none', true, 0.25, 2.0, 500;");
     let work = resolved.work(&resolved.cells()[0], 1);
     assert_eq!((work.amount, work.batch_size), (Amount::Rows(10), 1));
 }
