@@ -4,6 +4,7 @@ mod databases;
 mod errors;
 mod load;
 mod parse;
+mod pgbench_tests;
 mod runs;
 mod scripts;
 mod support;
