@@ -27,7 +27,8 @@ pub(in crate::html) struct Roles {
 }
 
 impl Roles {
-    /// Chooses: the factor that the question is about, else the numeric factor with most levels, else the last factor.
+    /// Chooses: the factor that the question is about, else the numeric factor with most levels, else the last factor that
+    /// varies.
     ///
     /// `contrasts` are those of the study's design (`previous(batch_size)`, `each-level-of(connections)`).
     pub(in crate::html) fn of(factors: &[Factor], contrasts: &[String]) -> Self {
@@ -43,7 +44,9 @@ impl Roles {
         let numeric = factors.iter().enumerate().filter(|(_, factor)| is_numeric(&factor.levels));
         // The first of equals.
         let best = numeric.rev().max_by_key(|(_, factor)| rank(factor)).map(|(place, _)| place);
-        let axis = best.or(factors.len().checked_sub(1));
+        // A factor of one level has nothing to show along an axis.
+        let varied = factors.iter().rposition(|factor| factor.levels.len() > 1);
+        let axis = best.or(varied).or(factors.len().checked_sub(1));
         let others = factors.iter().enumerate().filter(|(place, _)| Some(*place) != axis);
         // What is compared pair by pair lies in one chart, else the last factor; the last of equals.
         let is_paired = |factor: &Factor| {
@@ -51,7 +54,8 @@ impl Roles {
             contrasts.iter().any(|contrast| contrast.replace(' ', "").starts_with(&begin))
         };
         let series = others.filter(|(_, factor)| factor.levels.len() <= SERIES_MAX);
-        let series = series.max_by_key(|(_, factor)| is_paired(factor)).map(|(place, _)| place);
+        let series = series.max_by_key(|(_, factor)| (is_paired(factor), factor.levels.len() > 1));
+        let series = series.map(|(place, _)| place);
         Self { axis, series }
     }
 
@@ -174,6 +178,16 @@ mod tests {
         assert_eq!(roles(&[]), Roles { axis: None, series: None });
         let placement = words("placement", &["a", "b"]);
         assert_eq!(roles(&[durability, placement]), Roles { axis: Some(1), series: Some(0) });
+    }
+
+    #[test]
+    fn a_factor_of_one_level_is_no_axis_while_another_varies() {
+        let single = numbers("indexes", &[3]);
+        let of_one = [words("key", &["bigint", "uuid"]), single.clone()];
+        assert_eq!(Roles::of(&of_one, &[]), Roles { axis: Some(0), series: Some(1) });
+        let of_two = [words("a", &["x", "y"]), words("b", &["x", "y"]), single];
+        assert_eq!(Roles::of(&of_two, &[]), Roles { axis: Some(1), series: Some(0) });
+        assert_eq!(Roles::of(&of_two[2..], &[]).axis, Some(0));
     }
 
     #[test]
