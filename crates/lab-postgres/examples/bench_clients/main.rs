@@ -1,6 +1,6 @@
 //! Prices fathom's clients against pgbench: CPU per transaction and throughput, on one server, in turn.
 //!
-//! usage: bench_clients [ROUNDS [SECONDS]]      (default: 7 rounds of 3 s)
+//! usage: bench_clients [ROUNDS [SECONDS]]      (default: 7 rounds of 3 s; BENCH_ONLY=scripts: scripts alone)
 //!
 //! Needs server binaries and pgbench. For each statement and number of connections fathom and pgbench run
 //! one after the other, which of them first alternating from round to round; medians are printed as a
@@ -43,6 +43,11 @@ fn main() -> Result<(), AnyError> {
     let base = std::env::temp_dir();
     let options = ManagedOptions { server, base, layout: Layout::default(), port: None };
     let mut target = ManagedPostgres::create(&options)?;
+    if std::env::var_os("BENCH_ONLY").is_some_and(|part| part == "scripts") {
+        own::compare_scripts(&mut target, &pgbench, rounds, seconds)?;
+        target.stop(false)?;
+        return own::memory();
+    }
     println!(
         "| statement | connections | fathom µs/tx | pgbench µs/tx | ratio | fathom tx/s | pgbench tx/s | ratio |"
     );

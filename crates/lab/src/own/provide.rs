@@ -63,12 +63,24 @@ pub fn rehearse(
 ) -> Result<(), TargetError> {
     databases.make_empty()?;
     execute(databases, engine, work, own, Part::Schema, &mut |_| Course::Continue)?;
-    for part in [Part::Load, Part::Scripts, Part::After] {
-        if let Some(plan) = plan(own, part, engine, work)? {
+    let parts = [Part::Load, Part::Scripts, Part::After];
+    // What a load makes is not there without it: the scripts are tested when it was executed.
+    let parts = if load_makes_objects(own) { &parts[..1] } else { &parts[..] };
+    for part in parts {
+        if let Some(plan) = plan(own, *part, engine, work)? {
             databases.parse_all(&plan)?;
         }
     }
     Ok(())
+}
+
+/// Has the load a statement that may make objects, and not only rows?
+fn load_makes_objects(own: &OwnWorkload) -> bool {
+    let Some(Load::Script { sql, .. }) = &own.load else { return false };
+    let makes = |word: &str| {
+        ["create", "alter", "do", "call", "import"].iter().any(|maker| word.eq_ignore_ascii_case(maker))
+    };
+    sql.text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(makes)
 }
 
 /// Name of the state in which a run begins: the same for the same schema, load, variables of these, and settings.

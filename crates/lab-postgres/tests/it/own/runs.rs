@@ -2,10 +2,11 @@
 
 use lab::engine::{Residence, Target};
 use lab::gates::Limits;
-use lab::own::{Load, OwnWorkload, Protocol};
+use lab::own::{Load, OwnWorkload, Protocol, rehearse};
 use lab::run::{Course, RunRequest, execute};
 use lab::work::{Amount, Durability, Placement, Work};
 use lab_postgres::{ExternalOptions, ExternalPostgres};
+use results::EngineId;
 use results::model::{GateOutcome, Run, RunKey};
 
 use super::support::{own, own_work, text};
@@ -173,5 +174,36 @@ fn what_a_crashed_run_left_on_a_server_by_url_is_dropped_and_what_lives_is_not()
             Vec::<String>::new()
         );
         drop(kept);
+    }
+}
+
+#[test]
+fn a_table_that_the_load_makes_is_expected_before_the_load_and_tested_after_it() {
+    for server in newest() {
+        let scratch = scratch();
+        let mut target = managed(&server, scratch.path(), Layout::default());
+        let load = "CREATE TABLE sums AS SELECT g AS a, 2 * g AS b FROM generate_series(1, :rows) AS g;";
+        let with = |script: &str| OwnWorkload {
+            load: Some(Load::Script { sql: text("load.sql", load), rows: 100, batch: 100, connections: 1 }),
+            ..own("CREATE TABLE t (a int)", &[script])
+        };
+        let good = with("SELECT b FROM sums WHERE a = 7; -- expect: rows = 1");
+        let work = own_work(&good, 2, 10);
+        target.prepare(&work).unwrap();
+        rehearse(target.own_databases().unwrap(), EngineId::Postgres, &work, &good).unwrap();
+        assert_eq!(run(&mut target, &work).scripts[0].transactions, 10);
+        let wrong = with("SELECT c FROM sums;");
+        let work = own_work(&wrong, 2, 10);
+        let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
+        let request = RunRequest { work: &work, key, position: 0, limits: Limits::default(), samplers: &[] };
+        let error = execute(&mut target, request, &mut |_| Course::Continue).unwrap_err().to_string();
+        assert!(error.contains("script-0.sql:1:8: column \"c\" does not exist"), "{error}");
+        // Without such a load a missing table is found before anything is loaded.
+        let missing = OwnWorkload { load: None, ..good };
+        target.prepare(&work).unwrap();
+        let error =
+            rehearse(target.own_databases().unwrap(), EngineId::Postgres, &work, &missing).unwrap_err();
+        assert!(error.to_string().contains("relation \"sums\" does not exist"), "{error}");
+        target.stop(false).unwrap();
     }
 }
