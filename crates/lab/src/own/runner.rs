@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use results::scripts::FailureKind;
 use results::scripts::transactions::{LoggedTransaction, Outcome};
-use script::{Action, Chooser, Client, Expect, Program, Store};
+use script::{Action, Chooser, Client, Program, Store};
 use stats::random::derive_seed;
 
 use super::plan::{Part, Plan};
@@ -180,20 +180,13 @@ impl Runner {
                     answer.rows = 0;
                     answer.results.clear();
                     let began = Instant::now();
-                    let done = connection.execute(at, answer).await;
+                    let done = connection.execute(at, answer).await.and_then(|()| as_expected(at, answer));
                     let mut tally = tally.borrow_mut();
                     tally.executed(script, command, nanoseconds(began));
                     if let Err(error) = done {
                         let text = plan.place_of(script, command, error.position, &error.text);
                         tally.statement_failed(script, command, error.kind, &text);
                         return Err(Ended::Failed(StatementError { text, ..error }));
-                    }
-                    if let Some(expect) = statement.expect()
-                        && !expect.holds(answer.rows)
-                    {
-                        let error = unexpected(plan, (script, command), expect, answer.rows);
-                        tally.statement_failed(script, command, error.kind, &error.text);
-                        return Err(Ended::Failed(error));
                     }
                     if let Some(store) = store {
                         store_values(client, program, &answer.results, store)
@@ -229,10 +222,17 @@ impl Runner {
     }
 }
 
-/// The failure of a statement whose rows are not those of its `-- expect:` clause.
-fn unexpected(plan: &Plan, (script, command): (usize, usize), expect: Expect, rows: u64) -> StatementError {
-    let text = plan.place_of(script, command, None, &format!("expected {expect}, got {rows}"));
-    StatementError { kind: FailureKind::Unexpected, text, position: None, is_lost: false }
+/// Fails a statement whose rows are not those of its `-- expect:` clause.
+fn as_expected(at: At<'_>, answer: &Answer) -> Result<(), StatementError> {
+    match at.statement.expect() {
+        Some(expect) if !expect.holds(answer.rows) => Err(StatementError {
+            kind: FailureKind::Unexpected,
+            text: format!("expected {expect}, got {}", answer.rows),
+            position: None,
+            is_lost: false,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Puts the values of a row into variables: `\gset` and `\aset`.
