@@ -75,7 +75,8 @@ fn conduct_untold<T>(
 ) -> anyhow::Result<T> {
     let base = default_base(&arguments.results.results)?;
     let mut store = stored::writable(&arguments.results.results)?;
-    let mut conductor = Conductor { arguments, choice, notifier, base, targets: Vec::new(), stop: None };
+    let mut conductor =
+        Conductor { arguments, choice, notifier, base, targets: Vec::new(), stop: None, said: Vec::new() };
     let done = work(&mut store, &mut conductor);
     let stopped = conductor.stop();
     if done.is_err()
@@ -105,6 +106,8 @@ pub(super) struct Conductor<'a> {
     base: PathBuf,
     targets: Vec<Box<dyn Target>>,
     stop: Option<Arc<AtomicBool>>,
+    /// What the targets do in their own way, as far as it was said.
+    said: Vec<String>,
 }
 
 impl Conductor<'_> {
@@ -134,7 +137,15 @@ impl Conductor<'_> {
             say(&format!("note: {note}"));
         }
         let mut display = StudyDisplay::new();
+        let said = &mut self.said;
         let mut on_notice = |notice: &Notice<'_>| {
+            // Once for all studies.
+            if let Notice::Limited(limitation) = notice {
+                if said.contains(&limitation.text) {
+                    return;
+                }
+                said.push(limitation.text.clone());
+            }
             display.notice(notice);
             if let Notice::NoProgress { cell, still_for } = notice {
                 let message = format!("{}: no progress for {} s", cell.label(), still_for.as_secs());
