@@ -4,6 +4,7 @@ use report::{export, markdown, text};
 use results::model::{GateOutcome, RunState};
 
 use crate::made_up::{self, summarise};
+use crate::own;
 
 const HOSTILE: &str = "\u{1b}]0;title\u{7}\u{1b}[2J<script>alert(1)</script>|`$(rm)`\r\n\u{202e}=1+1,\"x\"";
 
@@ -27,7 +28,15 @@ fn hostile() -> results::store::StudyResults {
         stored.run.environment.machine = serde_json::json!({ HOSTILE: [HOSTILE, { HOSTILE: HOSTILE }] });
         stored.run.warnings[0].text = HOSTILE.to_owned();
         stored.run.events[0].kind = HOSTILE.to_owned();
+        stored.run.scripts = own::scripts(HOSTILE, 300);
+        for script in &mut stored.run.scripts {
+            script.file = HOSTILE.to_owned();
+            script.statements[0].text = HOSTILE.repeat(100);
+            script.statements[0].failures = script.failures.clone();
+            script.statements[0].first_failure = Some(HOSTILE.to_owned());
+        }
     }
+    own::sum_scripts(&mut results);
     results.corrections[0].reason = HOSTILE.to_owned();
     results
 }
@@ -95,6 +104,12 @@ fn exports_keep_the_text_in_its_field() {
     assert!(records.iter().all(|record| record[experiment] == shown) && shown.contains("\\u{1b}]0;title"));
     let is_formula = |field: &str| field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
     let fields = records.iter().flat_map(csv::StringRecord::iter).chain(headers.iter());
+    assert!(fields.into_iter().all(|field| !is_formula(field) && !field.contains(report::plain::is_hidden)));
+    let csv = export::scripts_csv(&results, &results.runs);
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), results.runs.len() * 7, "two scripts with five statements");
+    let fields = records.iter().flat_map(csv::StringRecord::iter);
     assert!(fields.into_iter().all(|field| !is_formula(field) && !field.contains(report::plain::is_hidden)));
     let lines = export::json_lines(&results, &results.runs);
     assert_eq!(lines.lines().count(), results.runs.len());

@@ -38,7 +38,7 @@ fn statement(line: u32, text: &str, latency: LatencyHistogram) -> StatementRecor
 }
 
 /// An order and a look-up: with `key` the insertion into the index takes `insert_us`.
-fn scripts(key: &str, insert_us: u64) -> Vec<ScriptRecord> {
+pub(crate) fn scripts(key: &str, insert_us: u64) -> Vec<ScriptRecord> {
     let insert = format!("INSERT INTO orders (id, customer)\n  VALUES (gen_{key}(), :customer)");
     let mut insert = statement(4, &insert, times(910, insert_us));
     insert.failures = failures(&[(FailureKind::Serialization, 12), (FailureKind::Constraint, 1)]);
@@ -97,7 +97,7 @@ fn run(block_index: u32, cell_index: u32, share: f64, scripts: Vec<ScriptRecord>
     run
 }
 
-fn sum_scripts(results: &mut StudyResults) {
+pub(crate) fn sum_scripts(results: &mut StudyResults) {
     for cell in &results.cells {
         let latency_ms = 3 + 5 * u64::from(cell.index);
         results.latencies.push(CellLatency {
