@@ -81,17 +81,21 @@ fn add_parameter(text: &mut String, parameter: &Parameter) {
     }
 }
 
-/// The lines of `[factors]` as the spec writes them.
+/// The lines of `[factors]` as the spec writes them, and the lists among the settings of engines.
 fn factors(spec: &str) -> String {
-    let lines: Vec<String> = spec
-        .lines()
-        .skip_while(|line| line.trim() != "[factors]")
-        .skip(1)
-        .take_while(|line| !line.starts_with('['))
-        .filter(|line| line.contains('='))
-        .map(|line| format!("`{}`", line.trim()))
-        .collect();
-    if lines.is_empty() { "none".to_owned() } else { lines.join(", ") }
+    let of_table = |header: &str, prefix: &str| -> Vec<String> {
+        let lines = spec.lines().skip_while(|line| line.trim() != header).skip(1);
+        lines
+            .take_while(|line| !line.starts_with('['))
+            .filter(|line| line.contains('=') && (prefix.is_empty() || line.contains("= [")))
+            .map(|line| format!("`{prefix}{}`", line.trim()))
+            .collect()
+    };
+    let mut all = of_table("[factors]", "");
+    for engine in ["postgres", "sqlite"] {
+        all.extend(of_table(&format!("[engine.{engine}]"), &format!("{engine}.")));
+    }
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
 }
 
 /// The value of a top-level key as the spec writes it.
