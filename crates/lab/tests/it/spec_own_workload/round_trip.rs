@@ -75,3 +75,73 @@ fn odd_texts_names_and_levels_come_back_from_a_stored_spec() {
         assert!(Experiment::parse("stored.toml", &redacted_spec(&first.spec_toml)).is_ok());
     }
 }
+
+/// Every form of a part, every kind of name.
+const ALL_FORMS: &str = r#"name = "all"
+question = "q"
+metric = "t_bytes"
+better = "smaller"
+[workload]
+schema = { file = "s.sql", sql = """
+-- fathom: key=a
+CREATE TABLE t (id {{key}}, n int);
+-- fathom: key=b
+\\if :n > {{n}}
+CREATE TABLE t (id {{ key }});
+\\endif
+-- fathom: key=all
+""" }
+load = { table = "t", rows = "{{n}}", columns = { id = "row", n = "random(1, :n)", note = "null(5, text(2, 9))" } }
+scripts = [ { sql = "SELECT :n, ':key' {{share}};", weight = 2 }, { builtin = "select-only" } ]
+after = { sql = "SELECT 1 AS t_bytes" }
+define = { share = 0.5 }
+[factors]
+key = ["a", "b"]
+n = [10, 20]
+protocol = ["simple", "prepared"]
+[parameters]
+connections = 2
+duration = "1s"
+latency_limit = "500us"
+[miniature.factors]
+key = ["a"]
+[miniature.parameters]
+n = 3
+"#;
+
+#[test]
+fn no_damaged_workload_makes_the_reader_panic() {
+    assert!(resolve(ALL_FORMS, &on("sqlite", &[])).is_ok());
+    let mut random = Random::new(6);
+    for _ in 0..3000 {
+        let mut bytes = ALL_FORMS.as_bytes().to_vec();
+        for _ in 0..1 + random.below(3) {
+            let at = random.below(bytes.len() as u64) as usize;
+            match random.below(4) {
+                0 => bytes[at] = b"[]{}=\".,'\n#0a\\:-{\xc3"[random.below(18) as usize],
+                1 => bytes.insert(at, b"{}:\"'\n-=\xe9"[random.below(9) as usize]),
+                2 => bytes.truncate(at.max(1)),
+                _ => drop(bytes.remove(at)),
+            }
+            if bytes.is_empty() {
+                bytes.push(b'n');
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        match Experiment::parse("damaged.toml", &text) {
+            Err(error) => drop(error.to_string()),
+            Ok(experiment) => {
+                for scale in experiment.scales() {
+                    let request = lab::spec::Request::plain(scale, crate::engine("sqlite"));
+                    match experiment.resolve(&request) {
+                        Err(error) => drop(error.to_string()),
+                        Ok(resolved) => {
+                            let again = resolve(&resolved.spec_toml, &request);
+                            assert!(again.is_ok_and(|again| again == resolved), "{}", resolved.spec_toml);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
