@@ -58,7 +58,7 @@ impl<'a> OwnCells<'a> {
         for template in spec.templates() {
             if let Some(secret) = sql_password(template.text()) {
                 let title = "the text holds a password, and would be stored with the results";
-                return Err(SpecError::at(&template.source.place(secret), title, "")
+                return Err(SpecError::at(&template.at(secret), title, "")
                     .help("leave out the password: roles of a workload need none"));
             }
         }
@@ -263,7 +263,7 @@ impl<'a> Texts<'a> {
 
     fn rendered(&self, template: &Template) -> Result<Rendered, SpecError> {
         render(template.text(), &|name| self.value(name)).map_err(|error| match error {
-            TemplateError::Unknown(name, place) => self.unknown(&name).placed(&template.source.place(place)),
+            TemplateError::Unknown(name, place) => self.unknown(&name).placed(&template.at(place)),
             TemplateError::TooLarge => {
                 let title = format!(
                     "{} is larger than a text may be when its placeholders are replaced (in cell {})",
@@ -300,7 +300,7 @@ impl<'a> Texts<'a> {
         let Some((_, template, rendered)) = self.rendered.iter().find(of_file) else {
             return SpecError::without_place(error.to_string());
         };
-        let place = template.source.place(rendered.origin(offset(&rendered.text, error.line, error.column)));
+        let place = template.at(rendered.origin(offset(&rendered.text, error.line, error.column)));
         let has_levels = names(template.text()).next().is_some();
         let title = match has_levels {
             true => format!("{} (in cell {})", error.message, self.label),

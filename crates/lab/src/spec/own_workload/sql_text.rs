@@ -39,17 +39,17 @@ pub(super) fn text_of(
     let find = |key: &str| entries.iter().find(|entry| entry.key == key);
     match (find("file"), find("sql")) {
         (file, Some(sql)) => {
-            let name = match file {
-                Some(file) => path(&file.element())?,
-                None => name.to_owned(),
-            };
             let text = sql.element();
             let text = text.any_text().ok_or_else(|| sql.wrong_type("text"))?;
             if text.len() > TEXT_BYTES_MAX {
                 let title = format!("`sql` has {} bytes, at most {TEXT_BYTES_MAX} are read", text.len());
                 return Err(SpecError::at(&sql.key_place, title, ""));
             }
-            Ok(Template::new(&name, text, sql.value_place.clone()))
+            let place = sql.value_place.clone();
+            match file {
+                Some(file) => Ok(Template::new(&path(&file.element())?, text, place)),
+                None => Ok(Template::inline(name, text, place)),
+            }
         }
         (Some(entry), None) => file(&entry.element(), files),
         (None, None) => Err(SpecError::at(&element.place, format!("{name} has no text"), "")

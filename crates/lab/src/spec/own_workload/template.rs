@@ -14,15 +14,31 @@ pub(crate) struct Template {
     pub(super) source: SpecText,
     /// Where the spec names it.
     pub(super) place: Span,
+    /// Of a text that has no name but its place: where in that place it begins, when it stands there without escapes.
+    within: Option<usize>,
 }
 
 impl Template {
     pub(super) fn new(name: &str, text: &str, place: Span) -> Self {
-        Self { source: SpecText::new(name, text), place }
+        Self { source: SpecText::new(name, text), place, within: None }
+    }
+
+    /// A text of the spec itself, which no file has: errors point into the spec.
+    pub(super) fn inline(name: &str, text: &str, place: Span) -> Self {
+        let within = place.written().find(text).filter(|_| !text.is_empty());
+        Self { within, ..Self::new(name, text, place) }
     }
 
     pub(super) fn text(&self) -> &str {
         self.source.text()
+    }
+
+    /// Where these bytes of the text are written.
+    pub(super) fn at(&self, range: Range<usize>) -> Span {
+        match self.within {
+            Some(start) => self.place.part(start + range.start..start + range.end),
+            None => self.source.place(range),
+        }
     }
 }
 

@@ -11,12 +11,12 @@ fn a_placeholder_without_a_factor_is_shown_at_its_line_and_column() {
     refused(
         &text,
         &on("sqlite", &[]),
-        &["no factor or parameter is called `kee`", "script 1:2:10", "did you mean `key`"],
+        &["no factor or parameter is called `kee`", "mine.toml:5:10", "did you mean `key`"],
     );
     refused(
         &inline("SELECT {{rate}};", RUNS),
         &on("sqlite", &[]),
-        &["`rate` has no value here", "script 1:1:8"],
+        &["`rate` has no value here", "mine.toml:4:31"],
     );
 }
 
@@ -37,10 +37,10 @@ fn an_error_of_a_script_is_shown_in_the_text_as_written() {
         "SELECT {{key}};\n\\set x random(1, {{key}}) +\n",
         &format!("[factors]\nkey = [12345, 6]\n{RUNS}"),
     );
-    refused(&text, &on("sqlite", &[]), &["(in cell key=12345)", "script 1:2:"]);
-    refused(&inline("\\nope\n", RUNS), &on("sqlite", &[]), &["script 1:1:1", "nope"]);
+    refused(&text, &on("sqlite", &[]), &["(in cell key=12345)", "mine.toml:5:"]);
+    refused(&inline("\\nope\n", RUNS), &on("sqlite", &[]), &["mine.toml:4:24", "nope"]);
     let text = inline("\\set {{name}} 1\n", &format!("{RUNS}name = \"1x\"\n"));
-    refused(&text, &on("sqlite", &[]), &["script 1:1:6", "{{name}}"]);
+    refused(&text, &on("sqlite", &[]), &["mine.toml:4:29", "{{name}}"]);
 }
 
 #[test]
@@ -105,10 +105,10 @@ fn each_mistake_in_the_table_is_shown_at_its_place() {
         (&format!("{one}\ndefine = {{ server = 5 }}"), &["`server` cannot be the name of an own factor"]),
         (&format!("{one}\ndefine = {{ x = \"a\\u0007\" }}"), &["`x` holds a control character"]),
         (&format!("{one}\ndefine = {{ x = [1] }}"), &["takes one value, found a list"]),
-        (&format!("{one}\nafter = {{ sql = \"\\\\set\" }}"), &["after:1:"]),
+        (&format!("{one}\nafter = {{ sql = \"\\\\set\" }}"), &["mine.toml:5:23"]),
         (
             &format!("{one}\nschema = {{ sql = \"CREATE USER u PASSWORD 'geheim'\" }}"),
-            &["holds a password", "schema:1:"],
+            &["holds a password", "mine.toml:5:"],
         ),
     ] {
         refused(&spec(table), &on("sqlite", &[]), phrases);

@@ -121,12 +121,12 @@ fn blocks_of_levels_belong_to_their_cells_alone_and_keep_the_places_of_errors() 
     refused(
         &spec.replace("SELECT 1;\n'''", "\\nope\n'''"),
         &on("sqlite", &[]),
-        &["schema:12:1", "(in cell key=a wide=true)"],
+        &["mine.toml:15:1", "(in cell key=a wide=true)"],
     );
     refused(
         &spec.replace("fathom: wide=true", "fathom: wode=true"),
         &on("sqlite", &[]),
-        &["no factor or parameter is called `wode`", "schema:6:12", "did you mean `wide`"],
+        &["no factor or parameter is called `wode`", "mine.toml:9:12", "did you mean `wide`"],
     );
 }
 
@@ -228,7 +228,7 @@ fn a_csv_file_is_known_by_its_content() {
 #[test]
 fn built_in_scripts_and_blocks_of_one_engine_are_parsed_for_the_engine() {
     let text = "name = \"m\"\nquestion = \"q\"\n[workload]\nscripts = [ { builtin = \"tpcb\", weight = 2 }, { sql = '''\n-- fathom: engine=postgres\n\\set x nonsense(1)\n-- fathom: engine=sqlite\nSELECT 1;\n''' } ]\n".to_owned() + RUNS;
-    refused(&text, &on("postgres", &[]), &["nonsense", "script 2:"]);
+    refused(&text, &on("postgres", &[]), &["nonsense", "mine.toml:6:"]);
     let text = text.replace("\\set x nonsense(1)", "SELECT {{n}} FROM pg_class;") + "n = 5\n";
     let own = workloads(&resolve(&text, &on("sqlite", &[])).unwrap());
     assert_eq!((own[0].scripts[0].sql.file.as_str(), own[0].scripts[0].weight), ("tpcb-like", 2));
