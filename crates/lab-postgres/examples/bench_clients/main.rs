@@ -149,7 +149,7 @@ fn price_pgbench(command: &mut Command) -> Result<Figure, AnyError> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let number = |label: &str| -> Result<f64, AnyError> {
         let line = text.lines().find_map(|line| line.strip_prefix(label));
-        let word = line.and_then(|rest| rest.split_whitespace().next());
+        let word = line.and_then(|rest| rest.split([' ', '/', '\n']).next());
         word.and_then(|word| word.parse().ok()).ok_or_else(|| {
             format!(
                 "pgbench says nothing about \"{label}\": {text}{}",
@@ -226,16 +226,17 @@ fn median(figures: Vec<Figure>) -> Figure {
     Figure { cpu_us: middle(|figure| figure.cpu_us), per_s: middle(|figure| figure.per_s) }
 }
 
+/// The program itself: what stands in the path may be a script that costs as much as thousands of transactions.
 fn find_pgbench() -> Result<PathBuf, AnyError> {
-    let in_path = std::env::var_os("PATH")
-        .iter()
-        .flat_map(std::env::split_paths)
-        .map(|directory| directory.join("pgbench"))
-        .collect::<Vec<_>>();
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().filter_map(Result::ok);
-    in_path
+    let mut installed: Vec<PathBuf> = installed.map(|entry| entry.path().join("bin/pgbench")).collect();
+    installed.sort();
+    let path = std::env::var_os("PATH");
+    let in_path = path.iter().flat_map(std::env::split_paths).map(|directory| directory.join("pgbench"));
+    installed
         .into_iter()
-        .chain(installed.map(|entry| entry.path().join("bin/pgbench")))
+        .rev()
+        .chain(in_path)
         .find(|path| path.is_file())
         .ok_or_else(|| "pgbench is not installed\nhint: install postgresql-contrib or postgresql".into())
 }

@@ -1,4 +1,4 @@
-//! Scripts beside `pgbench -n -f` with the same script, and the memory of connections that execute scripts.
+//! Scripts beside `pgbench -n -f` with the same script, without its start; the memory of connections that execute scripts.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -165,14 +165,23 @@ fn run_pgbench(
 ) -> Result<Figure, AnyError> {
     let Amount::Time(time) = work.amount else { return Err("the bench is bounded by time".into()) };
     let cluster = target.cluster();
-    let mut command = Command::new(pgbench);
-    command
-        .args(["-n", "-M", word(protocol), "-j", "1", "-U", "fathom_own", "-s", &SCALE.to_string()])
-        .args(["-c", &work.connections.to_string(), "-T", &time.as_secs().to_string()])
-        .args(["-p", &cluster.port().to_string(), "-h"])
-        .arg(cluster.socket_directory())
-        .arg("-f")
-        .arg(script)
-        .arg("fathom_own");
-    price_pgbench(&mut command)
+    let run = |amount: [&str; 2]| {
+        let mut command = Command::new(pgbench);
+        command
+            .args(["-n", "-M", word(protocol), "-j", "1", "-U", "fathom_own", "-s", &SCALE.to_string()])
+            .args(["-c", &work.connections.to_string()])
+            .args(amount)
+            .args(["-p", &cluster.port().to_string(), "-h"])
+            .arg(cluster.socket_directory())
+            .arg("-f")
+            .arg(script)
+            .arg("fathom_own");
+        price_pgbench(&mut command)
+    };
+    // Of fathom the measured part alone is counted: what pgbench takes to start and to connect is taken off.
+    let connections = f64::from(work.connections);
+    let start_us = run(["-t", "1"])?.cpu_us * connections;
+    let figure = run(["-T", &time.as_secs().to_string()])?;
+    let transactions = figure.per_s * time.as_secs_f64();
+    Ok(Figure { cpu_us: figure.cpu_us - start_us / transactions, ..figure })
 }
