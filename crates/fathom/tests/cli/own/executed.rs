@@ -34,6 +34,24 @@ fn built_in_scripts_run_over_the_tables_of_pgbench_and_every_transaction_is_coun
 }
 
 #[test]
+fn the_tables_of_pgbench_have_the_rows_of_their_scale() {
+    let counts = "SELECT count(*) FROM pgbench_accounts HAVING count(*) = 200000 AND max(aid) = 200000 AND max(bid) = 2; -- expect: rows = 1
+SELECT count(*) FROM pgbench_accounts WHERE bid = 1 HAVING count(*) = 100000 AND sum(abalance) = 0; -- expect: rows = 1
+SELECT count(*) FROM pgbench_tellers HAVING count(*) = 20 AND min(tid) = 1 AND max(bid) = 2; -- expect: rows = 1
+SELECT count(*) FROM pgbench_branches HAVING count(*) = 2 AND max(bid) = :scale; -- expect: rows = 1
+";
+    for target in targets() {
+        let bench = Bench::new();
+        bench.write("counts.sql", counts);
+        let words = ["run", "counts.sql", "-i", "-s", "2", "-t", target, "--set", "transactions=2"];
+        bench.finish(&[&words[..], &["--ceilings", "never"]].concat());
+        let stored = bench.stored();
+        let run = stored.runs.iter().find(|run| run.counts()).unwrap();
+        assert_eq!(run.run.scripts[0].failed(), 0, "{target}");
+    }
+}
+
+#[test]
 fn a_schema_makes_the_tables_and_definitions_are_variables() {
     for target in targets() {
         let bench = Bench::new();
