@@ -151,7 +151,8 @@ fn rate(rate: f64) -> String {
 
 fn value(value: f64) -> String {
     match value {
-        value if !value.is_finite() => "lost".to_owned(),
+        // So many transactions were not started that they hold this quantile.
+        value if !value.is_finite() => "inf".to_owned(),
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
         value => format!("{value:.3}"),
