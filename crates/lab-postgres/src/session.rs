@@ -73,14 +73,10 @@ impl PostgresConnector {
         registration: Registration<'_>,
     ) -> Result<PostgresSession, SessionError> {
         let connecting = &*self.0;
-        let context = |error: WireError| {
-            SessionError::Fatal(format!("could not connect to {}: {error}", connecting.login.endpoint))
-        };
-        let opening = Connection::open_in(registration, &connecting.login, &connecting.addresses);
-        let mut connection = opening.await.map_err(context)?;
-        for statement in &connecting.first_statements {
-            connection.query(statement).await.map_err(context)?;
-        }
+        let context = |error: WireError| not_connected(&connecting.login, &error);
+        let (login, first_statements) = (&connecting.login, &connecting.first_statements);
+        let mut connection =
+            open_client(registration, login, &connecting.addresses, first_statements).await?;
         let (row_request, key_offset) =
             encode_row(connecting.row.takes_key).map_err(|error| context(WireError::Io(error)))?;
         let mut prepare = BytesMut::new();
@@ -105,6 +101,29 @@ impl PostgresConnector {
             look_up: connecting.look_up.clone(),
         })
     }
+}
+
+/// Opens the connection of a client and executes its first statements.
+///
+/// # Errors
+/// The server is not reached, or refuses one of them.
+pub(super) async fn open_client(
+    registration: Registration<'_>,
+    login: &Login,
+    addresses: &Addresses,
+    first_statements: &[String],
+) -> Result<Connection, SessionError> {
+    let context = |error: WireError| not_connected(login, &error);
+    let mut connection = Connection::open_in(registration, login, addresses).await.map_err(context)?;
+    for statement in first_statements {
+        connection.query(statement).await.map_err(context)?;
+    }
+    Ok(connection)
+}
+
+/// Why a client has no connection.
+pub(super) fn not_connected(login: &Login, error: &WireError) -> SessionError {
+    SessionError::Fatal(format!("could not connect to {}: {error}", login.endpoint))
 }
 
 impl Connector for PostgresConnector {

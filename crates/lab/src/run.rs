@@ -150,7 +150,7 @@ fn prepare_and_measure(
     let clients_after = if pool.flush_stats() { client_counters(target).unwrap_or_default() } else { None };
     let dispatch = pool.dismiss();
     let after = target.counters();
-    let post_run_state = own_workload::post_run_state(target, work);
+    let post_run_state = own_workload::post_run_state(target, work, on_tick);
     let transactions = dispatch.clients.iter().map(|client| client.transactions).sum();
     let log_records = match (&after, target.observe()) {
         (Ok(after), Some(engine)) => engine.log_records(work, &before, after, transactions),

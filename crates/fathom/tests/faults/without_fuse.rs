@@ -236,7 +236,7 @@ fn while_open(part: &Path, change: impl Fn()) -> bool {
             std::thread::sleep(std::time::Duration::from_millis(1));
             continue;
         };
-        // What kind of file it is is told by another look at it, which takes no time.
+        // The kind of a file is found out with a descriptor of its own, which is closed at once.
         std::thread::sleep(LOOK_TIME_MAX);
         // The process may have ended, or closed the file, since.
         let stopped = rustix::process::kill_process(process, rustix::process::Signal::STOP).is_ok();

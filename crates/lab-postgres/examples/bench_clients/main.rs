@@ -9,7 +9,6 @@
 
 mod own;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use std::time::Duration;
 use lab::client::ClientPool;
 use lab::engine::noop::NoopTarget;
 use lab::engine::{DynConnector, Layout, Target};
-use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
+use lab::work::{Amount, Durability, Work, Workload};
 use lab_postgres::{ManagedOptions, ManagedPostgres, require_servers};
 
 type AnyError = Box<dyn std::error::Error>;
@@ -86,15 +85,10 @@ fn compare(
     target.clean()?;
     let (ours, theirs) = (median(ours), median(theirs));
     println!(
-        "| {} | {} | {:.2} | {:.2} | {:.2} | {:.0} | {:.0} | {:.2} |",
+        "| {} | {} | {} |",
         if work.workload == Workload::SelectOne { "SELECT 1" } else { "INSERT, one row" },
         work.connections,
-        ours.cpu_us,
-        theirs.cpu_us,
-        ours.cpu_us / theirs.cpu_us,
-        ours.per_s,
-        theirs.per_s,
-        ours.per_s / theirs.per_s
+        side_by_side(&ours, &theirs)
     );
     Ok(())
 }
@@ -194,27 +188,26 @@ fn memory() -> Result<(), AnyError> {
 fn work(workload: Workload, connections: u32, time: Duration) -> Work {
     Work {
         workload,
-        loop_side: LoopSide::Client,
         amount: Amount::Time(time),
-        warm_up: WarmUp::None,
         connections,
         jobs: Some(1),
         batch_size: 1,
-        key: KeyOrder::Sequential,
-        secondary_indexes: 0,
-        data_files: 1,
         durability: Durability::None,
-        rate_per_s: None,
-        placement: Placement::Together,
-        buffer_pool_mib: None,
-        log_size_mib: None,
-        manual_checkpoint_every: None,
-        settings: BTreeMap::new(),
-        subject: lab::work::SubjectParameters::default(),
-        own: None,
-        label: String::new(),
-        seed: 1,
+        ..Work::example()
     }
+}
+
+/// Both figures and their ratios, as the last cells of a row.
+fn side_by_side(ours: &Figure, theirs: &Figure) -> String {
+    format!(
+        "{:.2} | {:.2} | {:.2} | {:.0} | {:.0} | {:.2}",
+        ours.cpu_us,
+        theirs.cpu_us,
+        ours.cpu_us / theirs.cpu_us,
+        ours.per_s,
+        theirs.per_s,
+        ours.per_s / theirs.per_s
+    )
 }
 
 fn median(figures: Vec<Figure>) -> Figure {

@@ -12,7 +12,7 @@ use lab::work::{Amount, Work, Workload};
 use lab_postgres::{ManagedOptions, ManagedPostgres, require_servers};
 use results::EngineId;
 
-use super::{AnyError, Figure, fathom, median, price_pgbench, work};
+use super::{AnyError, Figure, fathom, median, price_pgbench, side_by_side, work};
 
 /// Scale of the tables of tpcb-like.
 const SCALE: u64 = 20;
@@ -63,14 +63,9 @@ pub(super) fn compare_scripts(
                 }
                 let (ours, theirs) = (median(ours), median(theirs));
                 println!(
-                    "| {name} | {} | {connections} | {:.2} | {:.2} | {:.2} | {:.0} | {:.0} | {:.2} |",
+                    "| {name} | {} | {connections} | {} |",
                     word(protocol),
-                    ours.cpu_us,
-                    theirs.cpu_us,
-                    ours.cpu_us / theirs.cpu_us,
-                    ours.per_s,
-                    theirs.per_s,
-                    ours.per_s / theirs.per_s
+                    side_by_side(&ours, &theirs)
                 );
             }
         }

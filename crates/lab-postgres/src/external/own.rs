@@ -1,4 +1,4 @@
-//! Databases of the user's own on somebody else's server, beside the one that holds the mark of this fathom.
+//! Databases of own workloads on an external server, beside the one that holds the mark of this fathom.
 //!
 //! Scripts must not reach the files or the programs of the server's machine. A role that may (a superuser) makes a role for
 //! them that may not; where the server does not let that role in, scripts are refused.
@@ -131,6 +131,10 @@ impl Own for ExternalPostgres {
         &self.side
     }
 
+    fn side_mut(&mut self) -> &mut ServerSide {
+        &mut self.side
+    }
+
     fn databases(&mut self) -> Result<Databases<'_>, TargetError> {
         let names = OwnNames {
             run: self.run_database(),
@@ -159,7 +163,7 @@ fn unsafe_role(user: &str, reason: &str) -> TargetError {
     )
 }
 
-/// A password that nobody guesses.
+/// A random password, as hexadecimal digits.
 fn random_password() -> std::io::Result<String> {
     let mut bytes = [0_u8; PASSWORD_BYTES];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

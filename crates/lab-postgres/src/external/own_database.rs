@@ -127,7 +127,7 @@ pub(crate) fn drop_role(maintenance: &mut Control, name: &str) {
     }
 }
 
-/// Drops marked databases that nobody is connected to, and those that belong to them. What cannot be dropped is left and logged.
+/// Drops marked databases without sessions, and those that belong to them. What cannot be dropped is left and logged.
 pub(crate) fn drop_leftovers(maintenance: &mut Control) {
     let sql = format!(
         "SELECT datname FROM pg_database AS d WHERE shobj_description(oid, 'pg_database') LIKE '{MARK}%' \
@@ -146,7 +146,7 @@ pub(crate) fn drop_leftovers(maintenance: &mut Control) {
     }
 }
 
-/// Drops databases that belong to one that nobody is connected to, or that is not there any more.
+/// Drops databases that belong to one without sessions, or to one that is not there any more.
 fn drop_orphans(maintenance: &mut Control) {
     let sql = format!(
         "SELECT datname FROM pg_database AS d WHERE shobj_description(oid, 'pg_database') LIKE '{PART_MARK}%' \

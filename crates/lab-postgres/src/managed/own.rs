@@ -15,6 +15,10 @@ impl Own for ManagedPostgres {
         &self.side
     }
 
+    fn side_mut(&mut self) -> &mut ServerSide {
+        &mut self.side
+    }
+
     fn databases(&mut self) -> Result<Databases<'_>, TargetError> {
         let work = self.work.clone();
         let tablespaces = work.map_or_else(|| Ok(Vec::new()), |work| self.tablespaces_for(&work))?;

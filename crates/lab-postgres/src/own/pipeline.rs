@@ -100,7 +100,7 @@ impl ScriptConnection<'_> {
                     break;
                 }
                 Ok(Course::WantsRows) => {
-                    // What was sent behind it was taken for rows: nobody knows what the server answers next.
+                    // What was sent behind it was taken for rows: what the server answers next is not known.
                     self.connection.give_up();
                     let text = "COPY FROM STDIN is not possible in scripts".to_owned();
                     let text = self.state.plan.place_of(script, command, None, &text);

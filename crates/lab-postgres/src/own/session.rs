@@ -10,6 +10,7 @@ use lab::own::{Plan, Runner};
 use super::state::ScriptState;
 use super::statements::ScriptConnection;
 use crate::counters::clients;
+use crate::session::{not_connected, open_client};
 use crate::wire::{Addresses, Connection, Login, WireError};
 
 /// Time for a server to end the backend of a closed connection.
@@ -69,15 +70,10 @@ impl Connector for OwnConnector {
         registration: Registration<'_>,
     ) -> Result<OwnSession, SessionError> {
         let connecting = &*self.0;
-        let context = |error: WireError| {
-            SessionError::Fatal(format!("could not connect to {}: {error}", connecting.login.endpoint))
-        };
-        let opening = Connection::open_in(registration, &connecting.login, &connecting.addresses);
-        let mut connection = opening.await.map_err(context)?;
-        for statement in &connecting.first_statements {
-            connection.query(statement).await.map_err(context)?;
-        }
-        connection.enter_loop(registration).map_err(|error| context(WireError::Io(error)))?;
+        let (login, first_statements) = (&connecting.login, &connecting.first_statements);
+        let mut connection =
+            open_client(registration, login, &connecting.addresses, first_statements).await?;
+        connection.enter_loop(registration).map_err(|error| not_connected(login, &WireError::Io(error)))?;
         Ok(OwnSession {
             connection,
             state: ScriptState::new(Arc::clone(&connecting.plan), Arc::clone(&connecting.first_commands)),

@@ -91,7 +91,7 @@ impl ScriptState {
 
     /// Takes note of the end of a statement that may have been parsed in it.
     pub(super) fn note(&mut self, script: usize, command: usize, reply: &Reply) {
-        // invalid_sql_statement_name: somebody deallocated it.
+        // invalid_sql_statement_name: a DEALLOCATE of the script removed it.
         let is_gone = reply.refused.as_ref().is_some_and(|error| error.code == "26000");
         if reply.is_parsed || is_gone {
             let now = if is_gone { Prepared::No } else { Prepared::Yes };

@@ -22,6 +22,9 @@ pub(crate) trait Own {
     /// What is kept of the server.
     fn side(&self) -> &ServerSide;
 
+    /// The same, to ask the server.
+    fn side_mut(&mut self) -> &mut ServerSide;
+
     /// Its databases, to make one of them.
     fn databases(&mut self) -> Result<Databases<'_>, TargetError>;
 
@@ -54,6 +57,10 @@ macro_rules! own_databases {
 
             fn parse_all(&mut self, plan: &Plan) -> Result<(), TargetError> {
                 parse::parse_all(&mut open(self)?, plan)
+            }
+
+            fn interrupt(&mut self) -> Result<(), TargetError> {
+                self.side_mut().interrupt()
             }
 
             fn loader(&self) -> Result<Box<dyn BulkLoad>, TargetError> {

@@ -43,18 +43,6 @@ impl Statements for Turn<'_> {
         Err(error)
     }
 
-    fn start_pipeline(&mut self) -> Result<(), StatementError> {
-        Ok(())
-    }
-
-    async fn sync_pipeline(&mut self) -> Result<(), StatementError> {
-        Ok(())
-    }
-
-    async fn end_pipeline(&mut self) -> Result<(), StatementError> {
-        Ok(())
-    }
-
     async fn roll_back(&mut self) -> Result<(), StatementError> {
         self.connection.roll_back()
     }

@@ -16,7 +16,7 @@ mod workload;
 pub use after::metrics as metrics_after;
 pub use load::column_program;
 pub use plan::{Part, Plan, PlanError};
-pub use provide::{content_name, provide, rehearse};
+pub use provide::{content_name, execute_after, provide, rehearse};
 pub use runner::Runner;
 pub use shown::sql_parts;
 pub use statements::{Answer, At, ResultSet, StatementError, Statements};

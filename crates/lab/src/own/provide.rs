@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::load::load;
 use super::plan::{Part, Plan, PlanError};
+use super::statements::ResultSet;
 use super::workload::{Load, OwnWorkload, SqlText};
 use crate::client::{ClientPool, DynConnector, Progress};
 use crate::engine::{OwnDatabases, TargetError};
@@ -118,7 +119,22 @@ fn plan(own: &OwnWorkload, part: Part, engine: EngineId, work: &Work) -> Result<
         .map_err(|error: PlanError| TargetError::Refused { text: error.to_string(), hint: None })
 }
 
-/// Executes the scripts of a phase before or after the runs; nothing where there are none.
+/// Executes what comes after a run; returns the rows of its statements.
+///
+/// # Errors
+/// What the engine refuses, with file and line, or that it was interrupted.
+pub fn execute_after(
+    databases: &mut dyn OwnDatabases,
+    engine: EngineId,
+    work: &Work,
+    own: &OwnWorkload,
+    on_tick: &mut dyn FnMut(Tick) -> Course,
+) -> Result<Vec<ResultSet>, TargetError> {
+    let plan = execute(databases, engine, work, own, Part::After, on_tick)?;
+    Ok(plan.map(|plan| plan.take_rows()).unwrap_or_default())
+}
+
+/// Executes the scripts of a phase before or after the runs, and returns them; nothing where there are none.
 fn execute(
     databases: &mut dyn OwnDatabases,
     engine: EngineId,
@@ -126,7 +142,7 @@ fn execute(
     own: &OwnWorkload,
     part: Part,
     on_tick: &mut dyn FnMut(Tick) -> Course,
-) -> Result<(), TargetError> {
+) -> Result<Option<Arc<Plan>>, TargetError> {
     let (connections, executions, batch, rows) = match &own.load {
         Some(Load::Script { rows, batch, connections, .. }) if part == Part::Load => {
             let executions = rows.div_ceil((*batch).max(1)).max(1);
@@ -146,15 +162,26 @@ fn execute(
         seed: LOAD_SEED,
         ..work.clone()
     };
-    let Some(plan) = plan(own, part, engine, &phase)? else { return Ok(()) };
-    let what = if part == Part::Schema { "the schema" } else { "the load" };
-    let connector = databases.connector(Arc::new(plan));
-    let loading = (part == Part::Load).then_some(rows);
+    let Some(plan) = plan(own, part, engine, &phase)? else { return Ok(None) };
+    let what = match part {
+        Part::Schema => "the schema",
+        Part::After => "what comes after the run",
+        _ => "the load",
+    };
+    let plan = Arc::new(plan);
+    let connector = databases.connector(Arc::clone(&plan));
+    // A schema has no rows to wait for; what comes after a run is no load.
+    let loading = match part {
+        Part::After => None,
+        Part::Load => Some(rows),
+        _ => Some(0),
+    };
     let report = move |progress: &Progress| {
         let done = progress.rows().saturating_mul(batch.max(1)).min(rows);
-        Tick { rows: done, loading: loading.or(Some(0)), pulse: done }
+        Tick { rows: done, loading, pulse: done }
     };
-    clients(databases, &connector, &phase, what, &report, on_tick)
+    clients(databases, &connector, &phase, what, &report, on_tick)?;
+    Ok(Some(plan))
 }
 
 /// Runs clients to their end, outside of any measurement.

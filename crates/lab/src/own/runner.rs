@@ -284,18 +284,6 @@ mod tests {
             Ok(())
         }
 
-        fn start_pipeline(&mut self) -> Result<(), StatementError> {
-            Ok(())
-        }
-
-        async fn sync_pipeline(&mut self) -> Result<(), StatementError> {
-            Ok(())
-        }
-
-        async fn end_pipeline(&mut self) -> Result<(), StatementError> {
-            Ok(())
-        }
-
         async fn roll_back(&mut self) -> Result<(), StatementError> {
             Ok(())
         }

@@ -65,13 +65,20 @@ pub trait Statements: Debug {
     ) -> impl Future<Output = Result<(), StatementError>>;
 
     /// From here on statements are sent without waiting for their results.
-    fn start_pipeline(&mut self) -> Result<(), StatementError>;
+    /// An engine without a wire executes each at once, as outside of a pipeline: that is what the defaults do.
+    fn start_pipeline(&mut self) -> Result<(), StatementError> {
+        Ok(())
+    }
 
     /// Sends a synchronization point.
-    fn sync_pipeline(&mut self) -> impl Future<Output = Result<(), StatementError>>;
+    fn sync_pipeline(&mut self) -> impl Future<Output = Result<(), StatementError>> {
+        std::future::ready(Ok(()))
+    }
 
     /// Waits for all results; the first error of the pipeline is returned when all were read.
-    fn end_pipeline(&mut self) -> impl Future<Output = Result<(), StatementError>>;
+    fn end_pipeline(&mut self) -> impl Future<Output = Result<(), StatementError>> {
+        std::future::ready(Ok(()))
+    }
 
     /// Script and command of the statement whose error the pipeline returned last, where the engine knows it: its failure
     /// is counted.

@@ -1,15 +1,14 @@
 //! What a run with a workload of the user's own adds: metrics of its scripts, and what is executed after it.
 
-use std::sync::Arc;
-
 use results::EngineId;
 use results::model::{Metric, Warning};
 use results::scripts::{FailureKind, ScriptRecord};
 
-use crate::client::{ClientPool, Dispatch};
-use crate::engine::{OwnDatabases, PostRunState, Target, TargetError};
-use crate::own::{OwnWorkload, Part, Plan, metrics_after};
-use crate::work::{Amount, LoopSide, WarmUp, Work};
+use super::tick::{Course, Tick};
+use crate::client::Dispatch;
+use crate::engine::{PostRunState, Target, TargetError};
+use crate::own::{OwnWorkload, execute_after, metrics_after};
+use crate::work::Work;
 
 /// A target without databases for it.
 pub(super) fn refused(engine: EngineId) -> TargetError {
@@ -20,22 +19,32 @@ pub(super) fn refused(engine: EngineId) -> TargetError {
 }
 
 /// What the engine holds after the run, and what the script `after` finds there.
-pub(super) fn post_run_state(target: &mut dyn Target, work: &Work) -> Result<PostRunState, String> {
+pub(super) fn post_run_state(
+    target: &mut dyn Target,
+    work: &Work,
+    on_tick: &mut dyn FnMut(Tick) -> Course,
+) -> Result<PostRunState, String> {
     let mut state = target.post_run_state(work).map_err(|error| error.to_string())?;
     if let Some(own) = &work.own {
-        look_after(target, work, own, &mut state);
+        look_after(target, work, own, &mut state, on_tick);
     }
     Ok(state)
 }
 
 /// Executes what comes after the run, and adds its rows to the metrics.
-fn look_after(target: &mut dyn Target, work: &Work, own: &OwnWorkload, post_run_state: &mut PostRunState) {
+fn look_after(
+    target: &mut dyn Target,
+    work: &Work,
+    own: &OwnWorkload,
+    post_run_state: &mut PostRunState,
+    on_tick: &mut dyn FnMut(Tick) -> Course,
+) {
     let Some(after) = &own.after else { return };
     let engine = target.engine().id;
     let Some(databases) = target.own_databases() else { return };
-    match execute_after(databases, engine, work, own) {
-        Ok(plan) => {
-            let (metrics, warnings) = metrics_after(&plan.take_rows(), &after.file);
+    match execute_after(databases, engine, work, own, on_tick) {
+        Ok(rows) => {
+            let (metrics, warnings) = metrics_after(&rows, &after.file);
             post_run_state.metrics.extend(metrics);
             post_run_state.warnings.extend(warnings);
         }
@@ -43,35 +52,6 @@ fn look_after(target: &mut dyn Target, work: &Work, own: &OwnWorkload, post_run_
             code: "after_failed".to_owned(),
             text: format!("{} was not executed to its end, its metrics are missing: {reason}", after.file),
         }),
-    }
-}
-
-fn execute_after(
-    databases: &mut dyn OwnDatabases,
-    engine: EngineId,
-    work: &Work,
-    own: &OwnWorkload,
-) -> Result<Arc<Plan>, String> {
-    let phase = Work {
-        connections: 1,
-        amount: Amount::Rows(1),
-        warm_up: WarmUp::None,
-        batch_size: 1,
-        rate_per_s: None,
-        loop_side: LoopSide::Client,
-        jobs: None,
-        own: None,
-        ..work.clone()
-    };
-    let plan = Plan::new(own, Part::After, engine, &phase).map_err(|error| error.to_string())?;
-    let plan = Arc::new(plan.ok_or("it is empty")?);
-    let connector = databases.connector(Arc::clone(&plan));
-    let mut pool = ClientPool::assemble(&connector, &phase, 1).map_err(|error| error.to_string())?;
-    pool.release();
-    pool.wait(&mut |_| {});
-    match pool.dismiss().clients.into_iter().find_map(|client| client.error) {
-        Some(error) => Err(error),
-        None => Ok(plan),
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn conduct(
     })
 }
 
-/// Has `work` done with a conductor, whose targets are stopped at its end; `message` is what is told of it.
+/// Has `work` done with a conductor, whose targets are stopped at its end; `message` is shown meanwhile.
 pub(super) fn with_conductor<T>(
     arguments: &RunArguments,
     choice: &dyn Provider,

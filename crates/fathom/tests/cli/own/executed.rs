@@ -107,3 +107,24 @@ fn an_interrupted_search_resumes_by_the_printed_command() {
     let (studies, _) = bench.expect(0, &["list", "--studies"]);
     assert_eq!(studies.lines().filter(|line| line.starts_with("study ")).count(), 4, "{studies}");
 }
+
+#[test]
+fn what_never_ends_after_a_run_ends_with_an_interrupt() {
+    const ENDLESS: &str =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\n";
+    for target in targets() {
+        let bench = Bench::new();
+        bench.write("one.sql", "SELECT 1;\n");
+        bench.write("endless.sql", ENDLESS);
+        let spec = "name = \"endless\"\nquestion = \"does it end?\"\n[workload]\nscripts = [ { file = \"one.sql\" } ]\n\
+                    after = \"endless.sql\"\n[parameters]\nduration = \"200ms\"\n";
+        bench.write("endless.toml", spec);
+        let mut child = bench.start(&["run", "endless.toml", "-t", target, "--ceilings", "never"]);
+        // Wherever it is by then, usually behind the run: it ends.
+        std::thread::sleep(std::time::Duration::from_secs(8));
+        assert!(child.try_wait().unwrap().is_none(), "{target}");
+        signal(&child, "INT");
+        let status = wait_for("the end of what comes after the run", || child.try_wait().unwrap());
+        assert_eq!(status.code(), Some(2), "{target}");
+    }
+}
